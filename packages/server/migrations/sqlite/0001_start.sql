@@ -1,0 +1,348 @@
+-- Muster 0001: the whole first schema. The same numbers and names stand in ../postgres.
+--
+-- Conventions: ids are 16-byte UUIDv7 blobs; times are integer milliseconds UTC; flags are 0 or 1; documents are
+-- text, never a parsed JSON type (it would reorder members and drop duplicates). Primary keys and unique
+-- constraints begin with tenant_id, except for the small tables that every node needs before it knows the tenant
+-- (installation, tenant, credential).
+
+create table installation (
+  id integer not null primary key check (id = 1),
+  master_key_check blob not null,
+  created_at integer not null
+) strict;
+
+create table tenant (
+  id blob not null primary key,
+  name text not null unique,
+  created_at integer not null
+) strict, without rowid;
+
+-- Key id -> tenant: the one look-up made before the tenant is known. Never updated.
+create table credential (
+  key_id text not null primary key,
+  tenant_id blob not null references tenant (id),
+  kind text not null check (kind in ('runner', 'operator', 'enrolment'))
+) strict, without rowid;
+
+-- ---------------------------------------------------------------- runners and their keys
+
+create table runner (
+  tenant_id blob not null references tenant (id),
+  id blob not null,
+  name text not null,
+  admin text not null check (admin in ('active', 'paused', 'revoked')),
+  labels text not null,
+  created_at integer not null,
+  created_by text not null,
+  enrollment_id text,
+  presence text not null check (presence in ('never', 'online', 'late', 'stopped', 'offline')),
+  presence_since integer not null,
+  last_seen_at integer,
+  interval_ms integer not null,
+  version text,
+  hostname text,
+  region text,
+  reported text,
+  reported_at integer,
+  primary key (tenant_id, id)
+) strict, without rowid;
+create unique index runner_by_enrollment on runner (tenant_id, enrollment_id) where enrollment_id is not null;
+
+-- Runner keys, operator tokens and enrolment tokens. secret_hash is SHA-256 of the secret part.
+create table api_key (
+  tenant_id blob not null references tenant (id),
+  key_id text not null,
+  kind text not null check (kind in ('runner', 'operator', 'enrolment')),
+  runner_id blob,
+  name text not null,
+  role text check (role in ('viewer', 'analyst', 'admin')),
+  scopes text,
+  labels text,
+  secret_hash blob not null,
+  state text not null check (state in ('candidate', 'superseded', 'proven', 'retired', 'revoked')),
+  parent_key_id text,
+  uses_left integer check (uses_left >= 0),
+  created_at integer not null,
+  created_by text not null,
+  expires_at integer,
+  retires_at integer,
+  first_used_at integer,
+  last_used_at integer,
+  last_used_from text,
+  primary key (tenant_id, key_id)
+) strict, without rowid;
+create index api_key_by_runner on api_key (tenant_id, runner_id) where runner_id is not null;
+
+-- ---------------------------------------------------------------- commands
+
+create table command (
+  tenant_id blob not null references tenant (id),
+  id blob not null,
+  type text not null,
+  payload text,
+  priority integer not null check (priority between 0 and 3),
+  status text not null check (status in
+    ('pending', 'acknowledged', 'running', 'completed', 'failed', 'canceled', 'expired')),
+  runner_id blob,
+  holder_id blob,
+  attempt integer not null,
+  max_attempts integer not null,
+  retry_on_fail integer not null check (retry_on_fail in (0, 1)),
+  timeout_ms integer not null,
+  lease_until integer,
+  deadline_at integer,
+  created_at integer not null,
+  created_by text not null,
+  scheduled_at integer,
+  expires_at integer,
+  acknowledged_at integer,
+  started_at integer,
+  completed_at integer,
+  cancel_requested_at integer,
+  result text,
+  error_message text,
+  reason text,
+  primary key (tenant_id, id)
+) strict, without rowid;
+create index command_pending on command (tenant_id, priority, id) where status = 'pending';
+create index command_held on command (tenant_id, holder_id) where status in ('acknowledged', 'running');
+create index command_lease on command (lease_until) where status in ('acknowledged', 'running');
+create index command_expiry on command (expires_at) where status = 'pending' and expires_at is not null;
+
+-- One row for every claim: what a repeated call is judged against.
+create table command_attempt (
+  tenant_id blob not null,
+  command_id blob not null,
+  attempt integer not null,
+  runner_id blob not null,
+  acknowledged_at integer not null,
+  started_at integer,
+  ended_at integer,
+  outcome text check (outcome in ('completed', 'failed', 'released', 'lost', 'canceled')),
+  answer_digest blob,
+  primary key (tenant_id, command_id, attempt)
+) strict, without rowid;
+
+-- ---------------------------------------------------------------- uploads
+
+create table upload (
+  tenant_id blob not null references tenant (id),
+  id blob not null,
+  runner_id blob not null,
+  key_id text not null,
+  format text not null check (format in ('auto', 'ctis', 'sarif')),
+  encoding text not null,
+  wire_bytes integer not null,
+  stored_bytes integer not null,
+  decoded_bytes integer,
+  sha256 blob,
+  context text not null,
+  context_digest blob not null,
+  command_id blob,
+  state text not null check (state in ('receiving', 'received', 'processing', 'processed', 'refused', 'failed')),
+  attempt integer not null,
+  lease_until integer,
+  lease_holder text,
+  not_before integer not null,
+  received_at integer not null,
+  started_at integer,
+  finished_at integer,
+  answered_at integer,
+  tool text,
+  items_total integer,
+  items_done integer,
+  receipt text,
+  problem text,
+  primary key (tenant_id, id)
+) strict, without rowid;
+create index upload_waiting on upload (not_before, tenant_id, id) where state in ('received', 'processing');
+create index upload_receiving on upload (received_at) where state = 'receiving';
+create index upload_by_content on upload (tenant_id, runner_id, sha256);
+
+-- The bytes as they came, sealed with AES-256-GCM; about 256 KiB each.
+create table upload_chunk (
+  tenant_id blob not null,
+  upload_id blob not null,
+  seq integer not null,
+  sealed blob not null,
+  primary key (tenant_id, upload_id, seq)
+) strict;
+
+-- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count.
+create table upload_batch (
+  tenant_id blob not null,
+  upload_id blob not null,
+  batch integer not null,
+  counts text not null,
+  primary key (tenant_id, upload_id, batch)
+) strict, without rowid;
+
+create table idempotency (
+  tenant_id blob not null,
+  runner_id blob not null,
+  idempotency_key text not null,
+  upload_id blob not null,
+  sha256 blob not null,
+  created_at integer not null,
+  primary key (tenant_id, runner_id, idempotency_key)
+) strict, without rowid;
+
+-- ---------------------------------------------------------------- assets
+
+create table asset (
+  tenant_id blob not null references tenant (id),
+  id blob not null,
+  kind text not null,
+  kind_class text not null,
+  value text not null,
+  name text not null,
+  criticality text,
+  is_fallback integer not null check (is_fallback in (0, 1)),
+  default_ref_id blob,
+  attributes text,
+  first_seen_at integer not null,
+  last_seen_at integer not null,
+  created_upload_id blob not null,
+  primary key (tenant_id, id)
+) strict, without rowid;
+create unique index asset_by_value on asset (tenant_id, kind_class, value);
+
+-- A branch of an asset; name '' is the unnamed ref. claimed_default: a report once said so.
+create table asset_ref (
+  tenant_id blob not null,
+  id blob not null,
+  asset_id blob not null,
+  name text not null,
+  claimed_default integer not null check (claimed_default in (0, 1)),
+  created_at integer not null,
+  primary key (tenant_id, id)
+) strict, without rowid;
+create unique index asset_ref_by_name on asset_ref (tenant_id, asset_id, name);
+
+-- One matching scope: findings are matched per asset, tool family and category. Held by one upload at a time.
+create table scope (
+  tenant_id blob not null,
+  asset_id blob not null,
+  tool text not null,
+  category text not null,
+  holder_upload_id blob,
+  lease_until integer,
+  primary key (tenant_id, asset_id, tool, category)
+) strict, without rowid;
+
+-- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
+create table analysis (
+  tenant_id blob not null,
+  ref_id blob not null,
+  tool text not null,
+  category text not null,
+  last_upload_id blob not null,
+  last_seen_at integer not null,
+  commit_sha text,
+  held_digest blob,
+  held_count integer not null,
+  primary key (tenant_id, ref_id, tool, category)
+) strict, without rowid;
+
+-- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version.
+create table component (
+  tenant_id blob not null,
+  asset_id blob not null,
+  identity text not null,
+  name text not null,
+  version text,
+  document text not null,
+  first_seen_at integer not null,
+  last_seen_at integer not null,
+  primary key (tenant_id, asset_id, identity)
+) strict, without rowid;
+
+create table relationship (
+  tenant_id blob not null,
+  from_asset_id blob not null,
+  type text not null,
+  to_asset_id blob not null,
+  first_seen_at integer not null,
+  last_seen_at integer not null,
+  primary key (tenant_id, from_asset_id, type, to_asset_id)
+) strict, without rowid;
+
+-- ---------------------------------------------------------------- findings
+
+-- severity: 0 critical, 1 high, 2 medium, 3 low, 4 info. evidence: packed identity hashes, versioned
+-- (ingest/evidence.format.ts). base_fingerprint: what the producer sent, for /ingest/check.
+create table finding (
+  tenant_id blob not null references tenant (id),
+  id blob not null,
+  asset_id blob not null,
+  tool text not null,
+  category text not null,
+  type text not null,
+  rule_id text not null,
+  title text not null,
+  severity integer not null check (severity between 0 and 4),
+  severity_override integer check (severity_override between 0 and 4),
+  status text not null check (status in ('open', 'confirmed', 'in_progress', 'resolved', 'false_positive',
+    'accepted', 'duplicate', 'suppressed')),
+  resolution text check (resolution in ('fixed', 'by_operator')),
+  status_by text not null,
+  status_at integer not null,
+  accepted_until integer,
+  path text,
+  start_line integer,
+  evidence blob not null,
+  base_fingerprint text,
+  detail_digest blob not null,
+  matched_by text not null,
+  first_seen_at integer not null,
+  last_seen_at integer not null,
+  created_upload_id blob not null,
+  last_upload_id blob not null,
+  primary key (tenant_id, id)
+) strict, without rowid;
+create index finding_by_scope on finding (tenant_id, asset_id, tool, category);
+create index finding_by_status on finding (tenant_id, status, severity, id);
+create index finding_by_base_fingerprint on finding (tenant_id, base_fingerprint) where base_fingerprint is not null;
+
+create table finding_detail (
+  tenant_id blob not null,
+  finding_id blob not null,
+  document text not null,
+  primary key (tenant_id, finding_id)
+) strict, without rowid;
+
+-- Presence of a finding on one ref, with the first and last commit it was seen at.
+create table finding_ref (
+  tenant_id blob not null,
+  ref_id blob not null,
+  finding_id blob not null,
+  present integer not null check (present in (0, 1)),
+  first_seen_at integer not null,
+  first_commit text,
+  last_seen_at integer not null,
+  last_commit text,
+  last_upload_id blob not null,
+  primary key (tenant_id, ref_id, finding_id)
+) strict, without rowid;
+
+-- What happened to one finding after its creation: reopened, resolved, status set, severity changed.
+create table finding_event (
+  tenant_id blob not null,
+  finding_id blob not null,
+  id blob not null,
+  at integer not null,
+  kind text not null,
+  by_whom text not null,
+  data text not null,
+  primary key (tenant_id, finding_id, id)
+) strict, without rowid;
+
+-- The tenant's feed: one row per upload with its counts, per change by an operator; never one per finding.
+create table event (
+  tenant_id blob not null,
+  id blob not null,
+  at integer not null,
+  kind text not null,
+  data text not null,
+  primary key (tenant_id, id)
+) strict, without rowid;
