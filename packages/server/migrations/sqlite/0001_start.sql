@@ -149,6 +149,7 @@ create table upload (
   finished_at integer,
   answered_at integer,
   tool text,
+  analyses integer,
   items_total integer,
   items_done integer,
   receipt text,

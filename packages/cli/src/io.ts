@@ -1,0 +1,55 @@
+// Everything the command line touches of its process, as one value: tests hand in their own, nothing else reads
+// `process`. `main` gets it and passes it down.
+
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Where text goes. */
+export interface Sink {
+  write(text: string): void;
+  readonly isTty: boolean;
+  /** Characters a line; null: not a terminal, lines are never cut. */
+  readonly columns: number | null;
+}
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly out: Sink;
+  readonly err: Sink;
+  readonly input: Readable;
+  readonly fetch: typeof fetch;
+  nowMs(): number;
+  /** Waits between two attempts. */
+  pause(ms: number): Promise<void>;
+}
+
+export function processIo(): Io {
+  // `muster findings list | head`: whoever reads has seen enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  return {
+    env: process.env,
+    out: sink(process.stdout),
+    err: sink(process.stderr),
+    input: process.stdin,
+    fetch,
+    nowMs: () => Date.now(),
+    pause: async (ms) => {
+      await sleep(ms);
+    },
+  };
+}
+
+function sink(stream: NodeJS.WriteStream): Sink {
+  return {
+    write: (text) => {
+      stream.write(text);
+    },
+    isTty: stream.isTTY === true,
+    get columns() {
+      return stream.isTTY ? stream.columns : null;
+    },
+  };
+}

@@ -1,0 +1,55 @@
+// One value per endpoint: it is validated against, typed from, printed as OpenAPI and called by the client.
+
+import type { Static, TObject, TSchema } from 'typebox';
+import type { ErrorCode } from './errors.ts';
+import type { KeyScope, Role } from './schemas/vocabulary.ts';
+
+/**
+ * Who may call. `runner` names the scope a key needs; a poll without it is `[]`, other calls are 401 as for a
+ * key that isn't known (contract §2, §7).
+ */
+export type Auth =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'runner'; readonly scope: KeyScope }
+  | { readonly kind: 'operator'; readonly role: Role }
+  | { readonly kind: 'enrolment' };
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/**
+ * How the body is taken: `json` is read whole, decompressed and validated against `body`; `lenient` is read whole
+ * and handed over as parsed JSON without validation (its reader tolerates and reports); `stream` is handed over as
+ * it arrives (uploads); `none`: a body is read and ignored.
+ */
+export type BodyKind = 'json' | 'lenient' | 'stream' | 'none';
+
+export interface Endpoint {
+  readonly id: string;
+  readonly method: Method;
+  /** With `{name}` for path parameters. */
+  readonly path: string;
+  readonly auth: Auth;
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly bodyKind: BodyKind;
+  readonly body?: TSchema;
+  readonly bodyBytesMax?: number;
+  /** Status → schema of the answer. */
+  readonly replies: Readonly<Record<number, TSchema>>;
+  readonly replyType?: string;
+  readonly errors: readonly ErrorCode[];
+}
+
+/** Declares an endpoint, keeping its literal types for the client and the routes. */
+export const endpoint = <const E extends Endpoint>(definition: E): E => definition;
+
+type StaticOr<S, Otherwise> = S extends TSchema ? Static<S> : Otherwise;
+
+export type ParamsOf<E extends Endpoint> = StaticOr<E['params'], Record<string, never>>;
+export type QueryOf<E extends Endpoint> = StaticOr<E['query'], Record<string, never>>;
+export type BodyOf<E extends Endpoint> = StaticOr<E['body'], undefined>;
+export type ReplyOf<E extends Endpoint> = {
+  [S in keyof E['replies']]: StaticOr<E['replies'][S], unknown>;
+}[keyof E['replies']];

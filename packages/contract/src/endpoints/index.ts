@@ -1,0 +1,14 @@
+// The table of all endpoints. What isn't here isn't served; what is here must be authorised, tested and documented.
+
+import type { Endpoint } from '../endpoint.ts';
+import * as agent from './agent.ts';
+import * as ingest from './ingest.ts';
+import * as operator from './operator.ts';
+import * as service from './service.ts';
+
+const { UploadQuery: _uploadQuery, ...ingestEndpoints } = ingest;
+
+export const endpoints = { ...agent, ...ingestEndpoints, ...operator, ...service };
+
+/** All of them, in the order of the files: runner wire, ingest, operators, service. */
+export const endpointList: readonly Endpoint[] = Object.values(endpoints);

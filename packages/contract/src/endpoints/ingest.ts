@@ -1,0 +1,146 @@
+// Handing in findings (contract §5). All three routes take one path through the server.
+
+import Type from 'typebox';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { limits } from '../limits.ts';
+import { CtisReport } from '../ctis/report.ts';
+import { SarifLog } from '../sarif.ts';
+import { Receipt, UploadAccepted, UploadJob } from '../schemas/upload.ts';
+import { AssetKind } from '../schemas/vocabulary.ts';
+
+const text = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }));
+
+/** What a document may lack; also as `X-Muster-*` headers (`X-Muster-Commit-Sha` …), the query beats them. */
+export const UploadQuery = Type.Object({
+  repository_url: text(limits.pathCharsMax, 'the repository that was analysed'),
+  asset: text(limits.pathCharsMax, 'the asset that was analysed, when it is no repository'),
+  asset_type: Type.Optional(AssetKind),
+  branch: text(255, 'the ref; absent: the unnamed ref'),
+  commit_sha: text(128, 'the commit'),
+  base_branch: text(255, 'what a pull request would be merged into'),
+  pull_request: text(64, 'its number or id'),
+  default_branch: Type.Optional(Type.Enum(['true', 'false'])),
+  category: text(255, 'tells several analyses by one tool apart'),
+  coverage: Type.Optional(Type.Enum(['full', 'partial'])),
+  wait: Type.Optional(
+    Type.String({ pattern: '^[0-9]{1,3}$', description: 'seconds to wait for the receipt' }),
+  ),
+});
+
+const errors = [
+  'unauthorized',
+  'invalid_json',
+  'invalid_parameter',
+  'invalid_encoding',
+  'incomplete_body',
+  'invalid_digest',
+  'digest_mismatch',
+  'slow_body',
+  'body_too_large',
+  'unsupported_encoding',
+  'idempotency_key_reused',
+  'unsupported_sarif_version',
+  'unsupported_ctis_version',
+  'not_sarif',
+  'not_ctis',
+  'report_refused',
+  'too_many_items',
+  'rate_limited',
+  'processing_failed',
+  'unavailable',
+] as const satisfies Endpoint['errors'];
+
+const ingestRoute = <
+  const Id extends string,
+  const Path extends string,
+  S extends typeof SarifLog | typeof CtisReport,
+>(
+  id: Id,
+  path: Path,
+  summary: string,
+  body: S,
+) =>
+  endpoint({
+    id,
+    method: 'POST',
+    path,
+    auth: { kind: 'runner', scope: 'ingest' },
+    summary,
+    description:
+      'Nothing is answered before the bytes are stored durably. 201 carries the receipt; 202 says where it will be ' +
+      '(`Location`). `Prefer: respond-async` or `wait=n` shorten the wait. May be repeated; with `Idempotency-Key` the ' +
+      'stored answer comes again for 24 h.',
+    query: UploadQuery,
+    bodyKind: 'stream',
+    body,
+    bodyBytesMax: limits.uploadWireBytesMax,
+    replies: { 201: Receipt, 202: UploadAccepted },
+    errors,
+  });
+
+export const ingest = ingestRoute(
+  'ingest',
+  '/api/v1/agent/ingest',
+  'Hand in a CTIS report (SARIF is recognised)',
+  CtisReport,
+);
+export const ingestCtis = ingestRoute(
+  'ingestCtis',
+  '/api/v1/agent/ingest/ctis',
+  'Hand in a CTIS report (SARIF is recognised)',
+  CtisReport,
+);
+export const ingestSarif = ingestRoute(
+  'ingestSarif',
+  '/api/v1/agent/ingest/sarif',
+  'Hand in a SARIF 2.1.0 log, as it is',
+  SarifLog,
+);
+
+export const uploadJob = endpoint({
+  id: 'uploadJob',
+  method: 'GET',
+  path: '/api/v1/agent/ingest/jobs/{id}',
+  auth: { kind: 'runner', scope: 'ingest' },
+  summary: 'State and receipt of one upload',
+  params: Type.Object({ id: Type.String({ description: 'the upload' }) }),
+  query: Type.Object({
+    wait: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{1,3}$',
+        description: 'seconds to wait for its end, at most 60',
+      }),
+    ),
+  }),
+  bodyKind: 'none',
+  replies: { 200: UploadJob },
+  errors: ['unauthorized', 'not_found', 'invalid_parameter'],
+});
+
+export const checkFingerprints = endpoint({
+  id: 'checkFingerprints',
+  method: 'POST',
+  path: '/api/v1/agent/ingest/check',
+  auth: { kind: 'runner', scope: 'ingest' },
+  summary: 'Which fingerprints are known',
+  description:
+    "All are compared, against the producer's base fingerprint. More than 50 000 are refused, never cut.",
+  bodyKind: 'json',
+  bodyBytesMax: 32 * 1024 * 1024,
+  body: Type.Object({
+    fingerprints: Type.Array(Type.String({ maxLength: limits.fingerprintCharsMax })),
+  }),
+  replies: {
+    200: Type.Object({ existing: Type.Array(Type.String()), missing: Type.Array(Type.String()) }),
+  },
+  errors: [
+    'unauthorized',
+    'invalid_json',
+    'invalid_body',
+    'too_many_items',
+    'body_too_large',
+    'unsupported_encoding',
+    'invalid_encoding',
+  ],
+});

@@ -1,0 +1,351 @@
+// What operators call, under /api/v1 with an operator token: the fleet, commands, uploads, findings, keys.
+
+import Type from 'typebox';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { Id, Page, PageQuery } from '../schemas/common.ts';
+import { Command, CommandWithAttempts, NewCommand } from '../schemas/command.ts';
+import { Asset, Finding, FindingChange, FindingWithDetail } from '../schemas/finding.ts';
+import {
+  ApiKey,
+  NewApiKeyReply,
+  NewEnrolmentToken,
+  NewRunnerKey,
+  NewRunnerReply,
+} from '../schemas/key.ts';
+import { NewRunner, Runner } from '../schemas/runner.ts';
+import { Upload } from '../schemas/upload.ts';
+import {
+  AssetKind,
+  CommandStatus,
+  FindingStatus,
+  Presence,
+  type Role,
+  Role as RoleSchema,
+  RunnerAdmin,
+  Severity,
+  UploadState,
+} from '../schemas/vocabulary.ts';
+
+const ById = Type.Object({ id: Type.String() });
+const read = ['unauthorized', 'forbidden', 'invalid_parameter'] as const;
+const readOne = ['unauthorized', 'forbidden', 'not_found'] as const;
+const write = [
+  'unauthorized',
+  'forbidden',
+  'invalid_json',
+  'invalid_body',
+  'body_too_large',
+  'unsupported_encoding',
+  'invalid_encoding',
+] as const satisfies Endpoint['errors'];
+const as = (role: Role) => ({ kind: 'operator', role }) as const;
+const optionalText = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }));
+
+export const whoAmI = endpoint({
+  id: 'whoAmI',
+  method: 'GET',
+  path: '/api/v1/me',
+  auth: as('viewer'),
+  summary: 'Who this operator token is',
+  bodyKind: 'none',
+  replies: {
+    200: Type.Object({
+      name: Type.String(),
+      role: RoleSchema,
+      tenant_id: Id,
+      tenant: Type.String(),
+    }),
+  },
+  errors: ['unauthorized', 'forbidden'],
+});
+
+// ---------------------------------------------------------------- runners
+
+export const listRunners = endpoint({
+  id: 'listRunners',
+  method: 'GET',
+  path: '/api/v1/runners',
+  auth: as('viewer'),
+  summary: 'The fleet, newest first',
+  query: Type.Object({
+    ...PageQuery,
+    admin: Type.Optional(RunnerAdmin),
+    presence: Type.Optional(Presence),
+    name: optionalText(255, 'part of the name'),
+  }),
+  bodyKind: 'none',
+  replies: { 200: Page(Runner) },
+  errors: read,
+});
+
+export const showRunner = endpoint({
+  id: 'showRunner',
+  method: 'GET',
+  path: '/api/v1/runners/{id}',
+  auth: as('viewer'),
+  summary: 'One runner',
+  params: ById,
+  bodyKind: 'none',
+  replies: { 200: Runner },
+  errors: readOne,
+});
+
+export const createRunner = endpoint({
+  id: 'createRunner',
+  method: 'POST',
+  path: '/api/v1/runners',
+  auth: as('admin'),
+  summary: 'Create a runner and its first key',
+  bodyKind: 'json',
+  body: NewRunner,
+  replies: { 201: NewRunnerReply },
+  errors: write,
+});
+
+const runnerAction = <const Name extends string>(action: Name, id: string, summary: string) =>
+  endpoint({
+    id,
+    method: 'POST',
+    path: `/api/v1/runners/{id}/${action}`,
+    auth: as('admin'),
+    summary,
+    params: ById,
+    bodyKind: 'none',
+    replies: { 200: Runner },
+    errors: [...readOne, 'invalid_transition'],
+  });
+export const pauseRunner = runnerAction('pause', 'pauseRunner', 'Let it claim nothing more');
+export const resumeRunner = runnerAction('resume', 'resumeRunner', 'Let it claim again');
+export const revokeRunner = runnerAction(
+  'revoke',
+  'revokeRunner',
+  'Shut it out for good: all its keys die',
+);
+
+// ---------------------------------------------------------------- keys and enrolment tokens
+
+export const listKeys = endpoint({
+  id: 'listKeys',
+  method: 'GET',
+  path: '/api/v1/keys',
+  auth: as('admin'),
+  summary: 'Runner keys and operator tokens, newest first',
+  query: Type.Object({ ...PageQuery, runner_id: Type.Optional(Id) }),
+  bodyKind: 'none',
+  replies: { 200: Page(ApiKey) },
+  errors: read,
+});
+
+export const createKey = endpoint({
+  id: 'createKey',
+  method: 'POST',
+  path: '/api/v1/keys',
+  auth: as('admin'),
+  summary: 'Add a key to a runner',
+  bodyKind: 'json',
+  body: NewRunnerKey,
+  replies: { 201: NewApiKeyReply },
+  errors: [...write, 'not_found'],
+});
+
+export const revokeKey = endpoint({
+  id: 'revokeKey',
+  method: 'POST',
+  path: '/api/v1/keys/{id}/revoke',
+  auth: as('admin'),
+  summary: 'Revoke a key, an operator token or an enrolment token',
+  params: ById,
+  bodyKind: 'none',
+  replies: { 200: ApiKey },
+  errors: readOne,
+});
+
+export const listEnrolmentTokens = endpoint({
+  id: 'listEnrolmentTokens',
+  method: 'GET',
+  path: '/api/v1/enrolment-tokens',
+  auth: as('admin'),
+  summary: 'Enrolment tokens, newest first',
+  query: Type.Object({ ...PageQuery }),
+  bodyKind: 'none',
+  replies: { 200: Page(ApiKey) },
+  errors: read,
+});
+
+export const createEnrolmentToken = endpoint({
+  id: 'createEnrolmentToken',
+  method: 'POST',
+  path: '/api/v1/enrolment-tokens',
+  auth: as('admin'),
+  summary: 'Create an enrolment token',
+  bodyKind: 'json',
+  body: NewEnrolmentToken,
+  replies: { 201: NewApiKeyReply },
+  errors: write,
+});
+
+// ---------------------------------------------------------------- commands
+
+export const listCommands = endpoint({
+  id: 'listCommands',
+  method: 'GET',
+  path: '/api/v1/commands',
+  auth: as('viewer'),
+  summary: 'Commands, newest first',
+  query: Type.Object({
+    ...PageQuery,
+    status: Type.Optional(CommandStatus),
+    type: optionalText(64, 'the type'),
+    runner_id: Type.Optional(Id),
+  }),
+  bodyKind: 'none',
+  replies: { 200: Page(Command) },
+  errors: read,
+});
+
+export const showCommand = endpoint({
+  id: 'showCommand',
+  method: 'GET',
+  path: '/api/v1/commands/{id}',
+  auth: as('viewer'),
+  summary: 'One command with its attempts',
+  params: ById,
+  bodyKind: 'none',
+  replies: { 200: CommandWithAttempts },
+  errors: readOne,
+});
+
+export const createCommand = endpoint({
+  id: 'createCommand',
+  method: 'POST',
+  path: '/api/v1/commands',
+  auth: as('analyst'),
+  summary: 'Create a command',
+  description:
+    'For one runner (`runner_id`) or for whichever claims it first. Payloads of the known types (`scan`, `collect`, ' +
+    '`health_check`, `validate`) must be objects; other types pass as they are.',
+  bodyKind: 'json',
+  body: NewCommand,
+  replies: { 201: Command },
+  errors: [...write, 'not_found'],
+});
+
+export const cancelCommand = endpoint({
+  id: 'cancelCommand',
+  method: 'POST',
+  path: '/api/v1/commands/{id}/cancel',
+  auth: as('analyst'),
+  summary: 'Cancel a command',
+  description: 'Pending: at once. Held by a runner: it is asked to stop with its next heartbeat.',
+  params: ById,
+  bodyKind: 'none',
+  replies: { 200: Command },
+  errors: [...readOne, 'invalid_transition'],
+});
+
+// ---------------------------------------------------------------- uploads
+
+export const listUploads = endpoint({
+  id: 'listUploads',
+  method: 'GET',
+  path: '/api/v1/uploads',
+  auth: as('viewer'),
+  summary: 'Uploads, newest first',
+  query: Type.Object({
+    ...PageQuery,
+    state: Type.Optional(UploadState),
+    runner_id: Type.Optional(Id),
+  }),
+  bodyKind: 'none',
+  replies: { 200: Page(Upload) },
+  errors: read,
+});
+
+export const showUpload = endpoint({
+  id: 'showUpload',
+  method: 'GET',
+  path: '/api/v1/uploads/{id}',
+  auth: as('viewer'),
+  summary: 'One upload with its receipt',
+  params: ById,
+  bodyKind: 'none',
+  replies: { 200: Upload },
+  errors: readOne,
+});
+
+// ---------------------------------------------------------------- findings and assets
+
+export const listFindings = endpoint({
+  id: 'listFindings',
+  method: 'GET',
+  path: '/api/v1/findings',
+  auth: as('viewer'),
+  summary: 'Findings, worst first, then newest',
+  query: Type.Object({
+    ...PageQuery,
+    status: Type.Optional(FindingStatus),
+    severity: Type.Optional(Severity),
+    asset_id: Type.Optional(Id),
+    tool: optionalText(255, 'the tool family'),
+    rule_id: optionalText(500, 'the rule'),
+    path: optionalText(2048, 'how the path begins'),
+  }),
+  bodyKind: 'none',
+  replies: { 200: Page(Finding) },
+  errors: read,
+});
+
+export const showFinding = endpoint({
+  id: 'showFinding',
+  method: 'GET',
+  path: '/api/v1/findings/{id}',
+  auth: as('viewer'),
+  summary: 'One finding with all that is known of it',
+  params: ById,
+  bodyKind: 'none',
+  replies: { 200: FindingWithDetail },
+  errors: readOne,
+});
+
+export const changeFinding = endpoint({
+  id: 'changeFinding',
+  method: 'PATCH',
+  path: '/api/v1/findings/{id}',
+  auth: as('analyst'),
+  summary: 'Set the status of a finding',
+  description: 'The decision survives re-scans. `resolved` here means resolved by an operator.',
+  params: ById,
+  bodyKind: 'json',
+  body: FindingChange,
+  replies: { 200: Finding },
+  errors: [...write, 'not_found'],
+});
+
+export const listAssets = endpoint({
+  id: 'listAssets',
+  method: 'GET',
+  path: '/api/v1/assets',
+  auth: as('viewer'),
+  summary: 'Assets, newest first',
+  query: Type.Object({
+    ...PageQuery,
+    kind: Type.Optional(AssetKind),
+    value: optionalText(2048, 'part of the value or name'),
+  }),
+  bodyKind: 'none',
+  replies: { 200: Page(Asset) },
+  errors: read,
+});
+
+export const showAsset = endpoint({
+  id: 'showAsset',
+  method: 'GET',
+  path: '/api/v1/assets/{id}',
+  auth: as('viewer'),
+  summary: 'One asset',
+  params: ById,
+  bodyKind: 'none',
+  replies: { 200: Asset },
+  errors: readOne,
+});

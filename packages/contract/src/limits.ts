@@ -1,0 +1,125 @@
+// Every bound of the system, with unit and reason. A number that isn't here has no business being a limit.
+// Sources: contract §2-§7; CTIS §4.5 for the text caps.
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+export const limits = {
+  /** Bodies of all routes but ingest, on the wire and decoded. Heartbeats of late agents reach about 100 KiB. */
+  bodyBytesMax: 2 * MiB,
+  /** One upload, on the wire. Doubling it costs disk only: bytes are streamed. */
+  uploadWireBytesMax: 2 * GiB,
+  /** One upload, decoded (contract §5). */
+  uploadDecodedBytesMax: 4 * GiB,
+  /** What the present reader can hold: it parses a document as one string, and V8 ends strings at 512 MiB. */
+  documentBytesMax: 400 * MiB,
+  /** Decoded : wire bytes. JSON with long runs of blanks reaches 200; bombs start at 1000. */
+  decompressionRatioMax: 500,
+  /** Below this many decoded bytes the ratio is not judged: tiny bodies compress absurdly well. */
+  decompressionRatioFloorBytes: 1 * MiB,
+  /** RFC 9659: decoders need not offer more window than this for zstd. */
+  zstdWindowBytesMax: 8 * MiB,
+  /** A sender slower than this over a whole window is cut off (408): no total time limit, but a minimum rate. */
+  bodyRateBytesPerSecondMin: 512,
+  bodyRateWindowMs: 30 * SECOND_MS,
+  /** Nested arrays and objects of a JSON document (contract §2). */
+  jsonDepthMax: 128,
+  /** Items (results, findings, assets, dependencies) of one upload (contract §5). */
+  uploadItemsMax: 1_000_000,
+  /** Rejections shown in a receipt; all are counted by code (contract §5). */
+  receiptRejectionsMax: 100,
+  receiptWarningsMax: 100,
+
+  /** One sealed piece of an upload. Larger pieces stall the writer, smaller ones waste rows. */
+  uploadChunkBytes: 256 * KiB,
+  /** Findings a batch transaction writes: about 5 ms of writing, so that heartbeats get in between. */
+  ingestBatchItems: 250,
+  /** How long an upload's claim lasts without a batch being committed; a longer stall loses the claim. */
+  uploadLeaseMs: 60 * SECOND_MS,
+  /** Claims of one upload before it is set aside as failed: a poisonous document must not run for ever. */
+  uploadAttemptsMax: 3,
+  /** A body that stopped arriving: its pieces are removed after this. */
+  uploadReceivingMs: 6 * HOUR_MS,
+  /** The request waits for its receipt until then after its headers arrived (contract §5); clients give up at 30 s. */
+  uploadAnswerAfterHeadersMs: 25 * SECOND_MS,
+  /** … and at most this long after its last byte. */
+  uploadAnswerAfterBodyMs: 20 * SECOND_MS,
+  /** A stored answer comes again for this long to the same Idempotency-Key. */
+  idempotencyMs: 24 * HOUR_MS,
+  idempotencyKeyCharsMax: 255,
+  /** An answer that could not be written out comes again to the identical upload for this long. */
+  lostAnswerMs: 10 * MINUTE_MS,
+  /** Raw uploads are kept this long (contract §5). */
+  uploadKeepMs: 30 * DAY_MS,
+  /** Uploads of one tenant that are in work or waiting; more get 429. A worker needs about a second for each. */
+  uploadsWaitingPerTenantMax: 200,
+  /** `GET /ingest/jobs/{id}?wait=`. */
+  jobWaitSecondsMax: 60,
+  fingerprintsCheckMax: 50_000,
+  fingerprintCharsMax: 512,
+
+  /** Expected interval of a runner that doesn't announce the doorbell (RP §4.1: agents beat each 60 s). */
+  heartbeatDefaultMs: 60 * SECOND_MS,
+  heartbeatIdleMs: 30 * SECOND_MS,
+  heartbeatBusyMs: 5 * SECOND_MS,
+  heartbeatMinMs: 5 * SECOND_MS,
+  heartbeatMaxMs: 300 * SECOND_MS,
+  /** Fraction by which advised intervals are spread, so that a fleet doesn't march in step. */
+  heartbeatJitter: 0.1,
+  /** Never shown offline earlier than this after the last sign of life (contract §3). */
+  offlineAfterMsMin: 90 * SECOND_MS,
+  /** Presence is written at most this often; a crash costs one such interval of liveness. */
+  presenceFlushMs: 5 * SECOND_MS,
+  heartbeatReportedBytesMax: 64 * KiB,
+
+  /** Poll: `limit` (RP §5.1). */
+  pollLimitDefault: 10,
+  pollLimitMax: 100,
+  /** The shortest lease; the real one is the larger of this and three intervals (contract §4). */
+  leaseMsMin: 90 * SECOND_MS,
+  commandTimeoutMsDefault: 1 * HOUR_MS,
+  commandTimeoutMsMax: 7 * DAY_MS,
+  commandAttemptsDefault: 3,
+  commandAttemptsMax: 20,
+  commandPayloadBytesMax: 1 * MiB,
+  commandResultBytesMax: 1 * MiB,
+  /** Failure messages are cut to this (RP §5.3). */
+  commandErrorBytesMax: 4 * KiB,
+
+  /** Enrolled and renewed keys (contract §7). */
+  keyLifeMs: 90 * DAY_MS,
+  /** While a runner is cloned, the presented key lives this long after the renewal. */
+  keyOverlapMs: 24 * HOUR_MS,
+  /** The presented key lives this long after the new key's first use. */
+  keyGraceMs: 15 * MINUTE_MS,
+  renewBurst: 5,
+  renewEveryMs: 120 * SECOND_MS,
+  enrolmentTokenLifeMs: 7 * DAY_MS,
+  /** Refused credentials per peer address: a burst, then one in this time. Valid keys are never limited by it. */
+  authFailureBurst: 30,
+  authFailureEveryMs: 1 * SECOND_MS,
+  /** A verified key is believed this long without asking the database: revocation is effective within it. */
+  keyCacheMs: 900,
+
+  /** Lists (keyset pages). */
+  pageLimitDefault: 50,
+  pageLimitMax: 250,
+
+  /** Text caps, characters; what is cut ends in `…` and is counted (CTIS §4.5). */
+  nameCharsMax: 255,
+  titleCharsMax: 500,
+  ruleIdCharsMax: 500,
+  pathCharsMax: 2048,
+  messageCharsMax: 8 * KiB,
+  descriptionCharsMax: 32 * KiB,
+  snippetCharsMax: 16 * KiB,
+  tagsMax: 50,
+  referencesMax: 100,
+  locationsMax: 100,
+  propertiesBytesMax: 64 * KiB,
+} as const;

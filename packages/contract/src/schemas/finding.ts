@@ -1,0 +1,81 @@
+// Findings and assets as operators see them (contract §6).
+
+import Type, { type Static } from 'typebox';
+import { Id, Nullable, Time } from './common.ts';
+import { AssetKind, FindingStatus, FindingType, Severity } from './vocabulary.ts';
+
+export const Finding = Type.Object(
+  {
+    id: Id,
+    asset_id: Id,
+    asset: Type.String({ description: "the asset's display name" }),
+    tool: Type.String(),
+    category: Type.String(),
+    type: FindingType,
+    rule_id: Type.String(),
+    title: Type.String(),
+    severity: Severity,
+    severity_overridden: Type.Boolean(),
+    status: FindingStatus,
+    resolution: Nullable(Type.Enum(['fixed', 'by_operator'])),
+    status_by: Type.String(),
+    status_at: Time,
+    accepted_until: Nullable(Time),
+    path: Nullable(Type.String()),
+    start_line: Nullable(Type.Integer()),
+    matched_by: Type.String({ description: 'why it was taken for this finding when last seen' }),
+    first_seen_at: Time,
+    last_seen_at: Time,
+    unfinished: Type.Boolean({ description: 'its first upload is still being processed' }),
+  },
+  { $id: 'Finding' },
+);
+export type Finding = Static<typeof Finding>;
+
+export const FindingWithDetail = Type.Object({
+  ...Finding.properties,
+  detail: Type.Unknown({ description: 'see FindingDetail' }),
+  base_fingerprint: Nullable(Type.String()),
+  refs: Type.Array(
+    Type.Object({
+      name: Type.String({ description: "'' is the unnamed ref" }),
+      is_default: Type.Boolean(),
+      present: Type.Boolean(),
+      first_seen_at: Time,
+      first_commit: Nullable(Type.String()),
+      last_seen_at: Time,
+      last_commit: Nullable(Type.String()),
+    }),
+  ),
+  events: Type.Array(
+    Type.Object({ at: Time, kind: Type.String(), by: Type.String(), data: Type.Unknown() }),
+  ),
+});
+
+export const FindingChange = Type.Object(
+  {
+    status: FindingStatus,
+    comment: Type.Optional(Type.String({ maxLength: 4096 })),
+    accepted_until: Type.Optional(Time),
+  },
+  { additionalProperties: false },
+);
+
+export const Asset = Type.Object(
+  {
+    id: Id,
+    kind: AssetKind,
+    value: Type.String(),
+    name: Type.String(),
+    criticality: Nullable(Type.String()),
+    is_fallback: Type.Boolean({
+      description: "a runner's own default, made for reports that name none",
+    }),
+    default_ref: Nullable(Type.String()),
+    open_findings: Type.Integer(),
+    first_seen_at: Time,
+    last_seen_at: Time,
+  },
+  { $id: 'Asset' },
+);
+export type Asset = Static<typeof Asset>;

@@ -1,0 +1,99 @@
+// Keys: shown once, afterwards only their facts (contract §2, §7).
+
+import Type, { type Static } from 'typebox';
+import { limits } from '../limits.ts';
+import { Id, Nullable, Time } from './common.ts';
+import { Labels, Runner } from './runner.ts';
+import { KeyScope, KeyState, Role } from './vocabulary.ts';
+
+export const ApiKey = Type.Object(
+  {
+    key_id: Type.String(),
+    prefix: Type.String({ description: 'how the key begins, for telling keys apart' }),
+    kind: Type.Enum(['runner', 'operator', 'enrolment']),
+    name: Type.String(),
+    runner_id: Nullable(Id),
+    role: Nullable(Role),
+    scopes: Nullable(Type.Array(KeyScope)),
+    state: KeyState,
+    uses_left: Nullable(Type.Integer()),
+    created_at: Time,
+    created_by: Type.String(),
+    expires_at: Nullable(Time),
+    retires_at: Nullable(Time),
+    first_used_at: Nullable(Time),
+    last_used_at: Nullable(Time),
+    last_used_from: Nullable(Type.String()),
+  },
+  { $id: 'ApiKey' },
+);
+export type ApiKey = Static<typeof ApiKey>;
+
+/** `api_key` is the secret, shown this once. */
+export const NewApiKeyReply = Type.Object({ api_key: Type.String(), key: ApiKey });
+
+export const NewRunnerKey = Type.Object(
+  {
+    runner_id: Id,
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: limits.nameCharsMax })),
+    scopes: Type.Optional(Type.Array(KeyScope, { minItems: 1, uniqueItems: true })),
+    expires_in: Type.Optional(
+      Type.Integer({ minimum: 60, maximum: 315_360_000, description: 'seconds; absent: never' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const NewEnrolmentToken = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: limits.nameCharsMax })),
+    uses: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'default 1' })),
+    expires_in: Type.Optional(
+      Type.Integer({ minimum: 60, maximum: 31_536_000, description: 'seconds; default 7 days' }),
+    ),
+    labels: Type.Optional(Labels),
+  },
+  { additionalProperties: false },
+);
+
+export const Enrolment = Type.Object(
+  {
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: limits.nameCharsMax,
+        description: 'default: the host name or an id',
+      }),
+    ),
+    hostname: Type.Optional(Type.String({ maxLength: 255 })),
+    version: Type.Optional(Type.String({ maxLength: 255 })),
+    labels: Type.Optional(Labels),
+    enrollment_id: Type.Optional(
+      Type.String({
+        minLength: 8,
+        maxLength: 128,
+        description:
+          'chosen by the runner; a repeat with the same value finds the same runner instead of making a second',
+      }),
+    ),
+  },
+  { $id: 'Enrolment' },
+);
+
+export const EnrolmentReply = Type.Object({
+  agent_id: Id,
+  tenant_id: Id,
+  api_key: Type.String(),
+  api_prefix: Type.String(),
+  expires_at: Nullable(Time),
+});
+export type EnrolmentReply = Static<typeof EnrolmentReply>;
+
+/** `expires_at` is absent when the key does not expire (RP §10: null or absent). */
+export const RenewReply = Type.Object({
+  api_key: Type.String(),
+  api_prefix: Type.String(),
+  expires_at: Type.Optional(Time),
+});
+
+export const NewRunnerReply = Type.Object({ runner: Runner, api_key: Type.String(), key: ApiKey });

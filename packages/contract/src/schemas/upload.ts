@@ -1,0 +1,123 @@
+// Uploads and their receipts (contract §5). The receipt is the promise: every item received has one outcome.
+
+import Type, { type Static } from 'typebox';
+import { Id, Located, Nullable, Problem, Time } from './common.ts';
+import { UploadState } from './vocabulary.ts';
+
+/** The seven outcomes of a finding; they add up to `received`. */
+export const FINDING_OUTCOMES = [
+  'created',
+  'changed',
+  'unchanged',
+  'reopened',
+  'duplicate',
+  'not_problem',
+  'rejected',
+] as const;
+export type FindingOutcome = (typeof FINDING_OUTCOMES)[number];
+
+const count = Type.Integer({ minimum: 0 });
+
+const FindingCounts = Type.Object({
+  received: count,
+  created: count,
+  changed: count,
+  unchanged: count,
+  reopened: count,
+  duplicate: count,
+  not_problem: count,
+  rejected: count,
+});
+
+/** Of assets, dependencies and relationships: created + updated + duplicate + rejected = received. */
+const FrameCounts = Type.Object({
+  received: count,
+  created: count,
+  updated: count,
+  duplicate: count,
+  rejected: count,
+});
+
+export const Receipt = Type.Object(
+  {
+    upload_id: Id,
+    scan_id: Type.String({ description: "the report's own id, else the upload's" }),
+    outcome: Type.Enum(['complete', 'partial', 'refused']),
+    format: Type.Enum(['ctis', 'sarif']),
+    tool: Nullable(Type.String()),
+    findings: FindingCounts,
+    assets: FrameCounts,
+    dependencies: FrameCounts,
+    relationships: FrameCounts,
+    resolved: Type.Integer({ minimum: 0, description: 'closed because they are no longer there' }),
+    suppressed: Type.Integer({ minimum: 0, description: 'of the stored ones' }),
+    held: Type.Integer({ minimum: 0, description: 'absences held back by the blinding guard' }),
+    rejections: Type.Array(Located, { description: 'the first 100' }),
+    rejections_by_code: Type.Record(Type.String(), count),
+    warnings: Type.Array(Located, { description: 'the first 100' }),
+    warnings_total: count,
+    // For deployed clients (RP §6.1):
+    findings_created: count,
+    findings_updated: count,
+    findings_skipped: count,
+    assets_created: count,
+    assets_updated: count,
+    errors: Type.Optional(Type.Array(Type.String())),
+  },
+  { $id: 'Receipt' },
+);
+export type Receipt = Static<typeof Receipt>;
+
+/** 202: where to look. Zero counters keep older clients content (RP §6.2). */
+export const UploadAccepted = Type.Object(
+  {
+    job_id: Id,
+    upload_id: Id,
+    status: Type.Enum(['pending', 'processing', 'completed', 'failed']),
+    report_id: Type.String(),
+    duplicate: Type.Boolean(),
+  },
+  { $id: 'UploadAccepted' },
+);
+
+export const UploadJob = Type.Object(
+  {
+    job_id: Id,
+    upload_id: Id,
+    status: Type.Enum(['pending', 'processing', 'completed', 'failed']),
+    report_id: Type.String(),
+    attempts: Type.Integer(),
+    items_done: Nullable(Type.Integer()),
+    items_total: Nullable(Type.Integer()),
+    result: Type.Optional(Type.Ref('Receipt')),
+    error: Type.Optional(Type.Ref('Problem')),
+  },
+  { $id: 'UploadJob' },
+);
+
+/** As operators see it. */
+export const Upload = Type.Object(
+  {
+    id: Id,
+    runner_id: Id,
+    state: UploadState,
+    format: Type.Enum(['auto', 'ctis', 'sarif']),
+    tool: Nullable(Type.String()),
+    received_at: Time,
+    started_at: Nullable(Time),
+    finished_at: Nullable(Time),
+    wire_bytes: Type.Integer(),
+    stored_bytes: Type.Integer(),
+    decoded_bytes: Nullable(Type.Integer()),
+    sha256: Nullable(Type.String()),
+    command_id: Nullable(Id),
+    attempts: Type.Integer(),
+    items_done: Nullable(Type.Integer()),
+    items_total: Nullable(Type.Integer()),
+    context: Type.Unknown(),
+    receipt: Nullable(Receipt),
+    problem: Nullable(Problem),
+  },
+  { $id: 'Upload' },
+);
+export type Upload = Static<typeof Upload>;

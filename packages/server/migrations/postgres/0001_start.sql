@@ -1,0 +1,381 @@
+-- Muster 0001: the whole first schema. The same numbers and names stand in ../sqlite.
+--
+-- Conventions: ids are UUIDv7; times are integer milliseconds UTC (bigint); flags are 0 or 1; text compares byte by
+-- byte (collate "C"), as on SQLite; documents are text, never jsonb (it would reorder members and drop duplicates).
+-- Primary keys and unique constraints begin with tenant_id, except for the small tables that every node needs before
+-- it knows the tenant (installation, tenant, credential).
+
+create table installation (
+  id smallint not null primary key check (id = 1),
+  master_key_check bytea not null,
+  created_at bigint not null
+);
+
+create table tenant (
+  id uuid not null primary key,
+  name text collate "C" not null unique,
+  created_at bigint not null
+);
+
+-- Key id -> tenant: the one look-up made before the tenant is known. Never updated.
+create table credential (
+  key_id text collate "C" not null primary key,
+  tenant_id uuid not null references tenant (id),
+  kind text collate "C" not null check (kind in ('runner', 'operator', 'enrolment'))
+);
+
+-- ---------------------------------------------------------------- runners and their keys
+
+create table runner (
+  tenant_id uuid not null references tenant (id),
+  id uuid not null,
+  name text collate "C" not null,
+  admin text collate "C" not null check (admin in ('active', 'paused', 'revoked')),
+  labels text collate "C" not null,
+  created_at bigint not null,
+  created_by text collate "C" not null,
+  enrollment_id text collate "C",
+  presence text collate "C" not null check (presence in ('never', 'online', 'late', 'stopped', 'offline')),
+  presence_since bigint not null,
+  last_seen_at bigint,
+  interval_ms bigint not null,
+  version text collate "C",
+  hostname text collate "C",
+  region text collate "C",
+  reported text collate "C",
+  reported_at bigint,
+  primary key (tenant_id, id)
+);
+create unique index runner_by_enrollment on runner (tenant_id, enrollment_id) where enrollment_id is not null;
+
+-- Runner keys, operator tokens and enrolment tokens. secret_hash is SHA-256 of the secret part.
+create table api_key (
+  tenant_id uuid not null references tenant (id),
+  key_id text collate "C" not null,
+  kind text collate "C" not null check (kind in ('runner', 'operator', 'enrolment')),
+  runner_id uuid,
+  name text collate "C" not null,
+  role text collate "C" check (role in ('viewer', 'analyst', 'admin')),
+  scopes text collate "C",
+  labels text collate "C",
+  secret_hash bytea not null,
+  state text collate "C" not null check (state in ('candidate', 'superseded', 'proven', 'retired', 'revoked')),
+  parent_key_id text collate "C",
+  uses_left integer check (uses_left >= 0),
+  created_at bigint not null,
+  created_by text collate "C" not null,
+  expires_at bigint,
+  retires_at bigint,
+  first_used_at bigint,
+  last_used_at bigint,
+  last_used_from text collate "C",
+  primary key (tenant_id, key_id)
+);
+create index api_key_by_runner on api_key (tenant_id, runner_id) where runner_id is not null;
+
+-- ---------------------------------------------------------------- commands
+
+create table command (
+  tenant_id uuid not null references tenant (id),
+  id uuid not null,
+  type text collate "C" not null,
+  payload text collate "C",
+  priority smallint not null check (priority between 0 and 3),
+  status text collate "C" not null check (status in
+    ('pending', 'acknowledged', 'running', 'completed', 'failed', 'canceled', 'expired')),
+  runner_id uuid,
+  holder_id uuid,
+  attempt integer not null,
+  max_attempts integer not null,
+  retry_on_fail smallint not null check (retry_on_fail in (0, 1)),
+  timeout_ms bigint not null,
+  lease_until bigint,
+  deadline_at bigint,
+  created_at bigint not null,
+  created_by text collate "C" not null,
+  scheduled_at bigint,
+  expires_at bigint,
+  acknowledged_at bigint,
+  started_at bigint,
+  completed_at bigint,
+  cancel_requested_at bigint,
+  result text collate "C",
+  error_message text collate "C",
+  reason text collate "C",
+  primary key (tenant_id, id)
+);
+create index command_pending on command (tenant_id, priority, id) where status = 'pending';
+create index command_held on command (tenant_id, holder_id) where status in ('acknowledged', 'running');
+create index command_lease on command (lease_until) where status in ('acknowledged', 'running');
+create index command_expiry on command (expires_at) where status = 'pending' and expires_at is not null;
+
+-- One row for every claim: what a repeated call is judged against.
+create table command_attempt (
+  tenant_id uuid not null,
+  command_id uuid not null,
+  attempt integer not null,
+  runner_id uuid not null,
+  acknowledged_at bigint not null,
+  started_at bigint,
+  ended_at bigint,
+  outcome text collate "C" check (outcome in ('completed', 'failed', 'released', 'lost', 'canceled')),
+  answer_digest bytea,
+  primary key (tenant_id, command_id, attempt)
+);
+
+-- ---------------------------------------------------------------- uploads
+
+create table upload (
+  tenant_id uuid not null references tenant (id),
+  id uuid not null,
+  runner_id uuid not null,
+  key_id text collate "C" not null,
+  format text collate "C" not null check (format in ('auto', 'ctis', 'sarif')),
+  encoding text collate "C" not null,
+  wire_bytes bigint not null,
+  stored_bytes bigint not null,
+  decoded_bytes bigint,
+  sha256 bytea,
+  context text collate "C" not null,
+  context_digest bytea not null,
+  command_id uuid,
+  state text collate "C" not null check (state in ('receiving', 'received', 'processing', 'processed', 'refused', 'failed')),
+  attempt integer not null,
+  lease_until bigint,
+  lease_holder text collate "C",
+  not_before bigint not null,
+  received_at bigint not null,
+  started_at bigint,
+  finished_at bigint,
+  answered_at bigint,
+  tool text collate "C",
+  analyses integer,
+  items_total integer,
+  items_done integer,
+  receipt text collate "C",
+  problem text collate "C",
+  primary key (tenant_id, id)
+);
+create index upload_waiting on upload (not_before, tenant_id, id) where state in ('received', 'processing');
+create index upload_receiving on upload (received_at) where state = 'receiving';
+create index upload_by_content on upload (tenant_id, runner_id, sha256);
+
+-- The bytes as they came, sealed with AES-256-GCM; about 256 KiB each.
+create table upload_chunk (
+  tenant_id uuid not null,
+  upload_id uuid not null,
+  seq integer not null,
+  sealed bytea storage external not null,
+  primary key (tenant_id, upload_id, seq)
+);
+
+-- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count.
+create table upload_batch (
+  tenant_id uuid not null,
+  upload_id uuid not null,
+  batch integer not null,
+  counts text collate "C" not null,
+  primary key (tenant_id, upload_id, batch)
+);
+
+create table idempotency (
+  tenant_id uuid not null,
+  runner_id uuid not null,
+  idempotency_key text collate "C" not null,
+  upload_id uuid not null,
+  sha256 bytea not null,
+  created_at bigint not null,
+  primary key (tenant_id, runner_id, idempotency_key)
+);
+
+-- ---------------------------------------------------------------- assets
+
+create table asset (
+  tenant_id uuid not null references tenant (id),
+  id uuid not null,
+  kind text collate "C" not null,
+  kind_class text collate "C" not null,
+  value text collate "C" not null,
+  name text collate "C" not null,
+  criticality text collate "C",
+  is_fallback smallint not null check (is_fallback in (0, 1)),
+  default_ref_id uuid,
+  attributes text collate "C",
+  first_seen_at bigint not null,
+  last_seen_at bigint not null,
+  created_upload_id uuid not null,
+  primary key (tenant_id, id)
+);
+create unique index asset_by_value on asset (tenant_id, kind_class, value);
+
+-- A branch of an asset; name '' is the unnamed ref. claimed_default: a report once said so.
+create table asset_ref (
+  tenant_id uuid not null,
+  id uuid not null,
+  asset_id uuid not null,
+  name text collate "C" not null,
+  claimed_default smallint not null check (claimed_default in (0, 1)),
+  created_at bigint not null,
+  primary key (tenant_id, id)
+);
+create unique index asset_ref_by_name on asset_ref (tenant_id, asset_id, name);
+
+-- One matching scope: findings are matched per asset, tool family and category. Held by one upload at a time.
+create table scope (
+  tenant_id uuid not null,
+  asset_id uuid not null,
+  tool text collate "C" not null,
+  category text collate "C" not null,
+  holder_upload_id uuid,
+  lease_until bigint,
+  primary key (tenant_id, asset_id, tool, category)
+);
+
+-- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
+create table analysis (
+  tenant_id uuid not null,
+  ref_id uuid not null,
+  tool text collate "C" not null,
+  category text collate "C" not null,
+  last_upload_id uuid not null,
+  last_seen_at bigint not null,
+  commit_sha text collate "C",
+  held_digest bytea,
+  held_count integer not null,
+  primary key (tenant_id, ref_id, tool, category)
+);
+
+-- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version.
+create table component (
+  tenant_id uuid not null,
+  asset_id uuid not null,
+  identity text collate "C" not null,
+  name text collate "C" not null,
+  version text collate "C",
+  document text collate "C" not null,
+  first_seen_at bigint not null,
+  last_seen_at bigint not null,
+  primary key (tenant_id, asset_id, identity)
+);
+
+create table relationship (
+  tenant_id uuid not null,
+  from_asset_id uuid not null,
+  type text collate "C" not null,
+  to_asset_id uuid not null,
+  first_seen_at bigint not null,
+  last_seen_at bigint not null,
+  primary key (tenant_id, from_asset_id, type, to_asset_id)
+);
+
+-- ---------------------------------------------------------------- findings
+
+-- severity: 0 critical, 1 high, 2 medium, 3 low, 4 info. evidence: packed identity hashes, versioned
+-- (ingest/evidence.format.ts). base_fingerprint: what the producer sent, for /ingest/check.
+create table finding (
+  tenant_id uuid not null references tenant (id),
+  id uuid not null,
+  asset_id uuid not null,
+  tool text collate "C" not null,
+  category text collate "C" not null,
+  type text collate "C" not null,
+  rule_id text collate "C" not null,
+  title text collate "C" not null,
+  severity smallint not null check (severity between 0 and 4),
+  severity_override smallint check (severity_override between 0 and 4),
+  status text collate "C" not null check (status in ('open', 'confirmed', 'in_progress', 'resolved', 'false_positive',
+    'accepted', 'duplicate', 'suppressed')),
+  resolution text collate "C" check (resolution in ('fixed', 'by_operator')),
+  status_by text collate "C" not null,
+  status_at bigint not null,
+  accepted_until bigint,
+  path text collate "C",
+  start_line integer,
+  evidence bytea not null,
+  base_fingerprint text collate "C",
+  detail_digest bytea not null,
+  matched_by text collate "C" not null,
+  first_seen_at bigint not null,
+  last_seen_at bigint not null,
+  created_upload_id uuid not null,
+  last_upload_id uuid not null,
+  primary key (tenant_id, id)
+);
+create index finding_by_scope on finding (tenant_id, asset_id, tool, category);
+create index finding_by_status on finding (tenant_id, status, severity, id);
+create index finding_by_base_fingerprint on finding (tenant_id, base_fingerprint) where base_fingerprint is not null;
+
+create table finding_detail (
+  tenant_id uuid not null,
+  finding_id uuid not null,
+  document text collate "C" not null,
+  primary key (tenant_id, finding_id)
+);
+
+-- Presence of a finding on one ref, with the first and last commit it was seen at.
+create table finding_ref (
+  tenant_id uuid not null,
+  ref_id uuid not null,
+  finding_id uuid not null,
+  present smallint not null check (present in (0, 1)),
+  first_seen_at bigint not null,
+  first_commit text collate "C",
+  last_seen_at bigint not null,
+  last_commit text collate "C",
+  last_upload_id uuid not null,
+  primary key (tenant_id, ref_id, finding_id)
+);
+
+-- What happened to one finding after its creation: reopened, resolved, status set, severity changed.
+create table finding_event (
+  tenant_id uuid not null,
+  finding_id uuid not null,
+  id uuid not null,
+  at bigint not null,
+  kind text collate "C" not null,
+  by_whom text collate "C" not null,
+  data text collate "C" not null,
+  primary key (tenant_id, finding_id, id)
+);
+
+-- The tenant's feed: one row per upload with its counts, per change by an operator; never one per finding.
+create table event (
+  tenant_id uuid not null,
+  id uuid not null,
+  at bigint not null,
+  kind text collate "C" not null,
+  data text collate "C" not null,
+  primary key (tenant_id, id)
+);
+
+-- ---------------------------------------------------------------- row-level security
+
+-- A session says whose rows it sees: muster.tenant is one tenant's id, or '*' for the system scope (db/postgres.ts).
+-- Unset or empty sees nothing and writes nothing. The scalar sub-selects are evaluated once per statement, not per
+-- row. Forced, so that it binds the tables' owner too; superusers and BYPASSRLS roles pass by it, hence the warning
+-- at start. credential stays open: it is what the tenant is found by.
+do $$
+declare
+  name text;
+begin
+  foreach name in array array[
+    'runner', 'api_key', 'command', 'command_attempt', 'upload', 'upload_chunk', 'upload_batch',
+    'idempotency', 'asset', 'asset_ref', 'scope', 'analysis', 'component', 'relationship',
+    'finding', 'finding_detail', 'finding_ref', 'finding_event', 'event'
+  ] loop
+    execute format('alter table %I enable row level security', name);
+    execute format('alter table %I force row level security', name);
+    execute format($policy$
+      create policy tenant_rows on %I
+        using (
+          (select current_setting('muster.tenant', true)) = '*'
+          or tenant_id = (select nullif(nullif(current_setting('muster.tenant', true), ''), '*')::uuid)
+        )
+        with check (
+          (select current_setting('muster.tenant', true)) = '*'
+          or tenant_id = (select nullif(nullif(current_setting('muster.tenant', true), ''), '*')::uuid)
+        )
+    $policy$, name);
+  end loop;
+end
+$$;

@@ -1,0 +1,231 @@
+// The composition root: the only file that wires. From a configuration to a server that listens, and back down again in
+// order: stop accepting, finish requests and the upload in work, flush presence, close the database.
+
+import type { AddressInfo } from 'node:net';
+import { limits } from '@muster/contract';
+import type { FastifyInstance } from 'fastify';
+import { agentCommandRoutes } from './commands/agent-commands.routes.ts';
+import type { CommandsDeps } from './commands/commands.ts';
+import { OfferCounts } from './commands/commands.rules.ts';
+import { renewLeasesOf, sweepCommands } from './commands/leases.ts';
+import { WorkBoard } from './commands/work-board.ts';
+import type { Config } from './config.ts';
+import { type Database, openDatabase } from './db/db.ts';
+import { migrate } from './db/migrate.ts';
+import { sweepAcceptances } from './findings/findings.ts';
+import { heartbeatRoutes } from './heartbeat/heartbeat.routes.ts';
+import { PresenceBook } from './heartbeat/presence.ts';
+import { readConsole } from './http/console-files.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
+import { createServer } from './http/server.ts';
+import { serviceRoutes } from './http/service.routes.ts';
+import { ingestRoutes } from './ingest/ingest.routes.ts';
+import { pruneUploads } from './ingest/uploads.ts';
+import { IngestWorkers, releaseAll } from './ingest/workers.ts';
+import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
+import { Authenticator } from './keys/authenticate.ts';
+import { CallerGate } from './keys/authenticated.ts';
+import { type FirstRun, firstRun } from './keys/first-run.ts';
+import { loadMasterKey, type MasterKey, verifyMasterKey } from './keys/master-key.ts';
+import type { Clock } from './lib/clock.ts';
+import { newId } from './lib/ids.ts';
+import type { Logger } from './lib/log.ts';
+import { commandRoutes } from './operator/commands.routes.ts';
+import { findingRoutes } from './operator/findings.routes.ts';
+import { keyRoutes } from './operator/keys.routes.ts';
+import { runnerRoutes } from './operator/runners.routes.ts';
+import { uploadRoutes } from './operator/uploads.routes.ts';
+import { type Job, Upkeep } from './upkeep/upkeep.ts';
+import { VERSION } from './version.ts';
+
+export interface RunningApp {
+  /** Where it listens, for people and clients. */
+  readonly url: string;
+  /** Set on the first run only. */
+  readonly firstRun: FirstRun | null;
+  /** Stops gracefully; safe to call twice. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Opens, migrates, wires and listens. Rejects with what the operator can act on; then nothing is left running. */
+export async function startApp(config: Config, clock: Clock, log: Logger): Promise<RunningApp> {
+  const database = await openDatabase({
+    url: config.databaseUrl?.expose() ?? null,
+    directory: config.dataDirectory,
+    poolMax: config.databasePoolMax,
+    onEvent: (event) => log.warn(event, 'database'),
+  });
+  try {
+    await migrate(database, clock.nowMs());
+    const embedded = config.databaseUrl === null;
+    const masterKey = loadMasterKey(config.masterKey, config.dataDirectory, embedded);
+    await verifyMasterKey(database, masterKey, clock.nowMs());
+    const made = await firstRun(database, clock);
+    // Nobody else writes to an embedded database: what was being processed when the process ended is free again.
+    if (embedded) await releaseAll(database, clock);
+    return await wire(config, clock, log, database, masterKey, made);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function wire(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  database: Database,
+  masterKey: MasterKey,
+  made: FirstRun | null,
+): Promise<RunningApp> {
+  const metrics = createMetrics();
+  const keys = {
+    sealKey: masterKey.derive('sealed uploads'),
+    secretKey: masterKey.derive('secret findings'),
+  };
+  const presence = new PresenceBook(database, clock);
+  const authenticator = new Authenticator(database, clock, log);
+  const gate = new CallerGate(authenticator, presence, clock);
+  const board = new WorkBoard(database, clock);
+  const commands: CommandsDeps = { database, clock, board, offers: new OfferCounts() };
+  const workers = new IngestWorkers({
+    database,
+    clock,
+    log,
+    ...keys,
+    count: config.ingestWorkers,
+    onEnded: metrics.uploadEnded,
+  });
+  const state = { stopping: false };
+  const app = createServer({
+    log,
+    trustedProxies: config.trustedProxies,
+    tls:
+      config.tlsCertFile === null || config.tlsKeyFile === null
+        ? null
+        : { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile },
+    newRequestId: () => newId<string>(clock.nowMs()),
+    onAnswer: metrics.answered,
+  });
+  heartbeatRoutes(app, gate, { presence, board, configVersion: CONFIG_VERSION });
+  agentCommandRoutes(app, gate, commands);
+  agentKeyRoutes(app, gate, { database, clock });
+  ingestRoutes(app, gate, { database, clock, workers, sealKey: keys.sealKey });
+  const operator = { database, clock };
+  runnerRoutes(app, gate, operator, authenticator);
+  keyRoutes(app, gate, operator, authenticator);
+  commandRoutes(app, gate, commands);
+  uploadRoutes(app, gate, operator);
+  findingRoutes(app, gate, operator);
+  serviceRoutes(app, gate, {
+    version: VERSION,
+    databaseKind: database.kind,
+    unready: async () => await unready(database, presence, state.stopping),
+    metricsText: metrics.text,
+    metrics: config.metrics,
+    console: readConsole(),
+  });
+  const upkeep = new Upkeep(
+    jobs(config, clock, database, presence, authenticator, commands, metrics),
+    clock,
+    log,
+  );
+  const url = await listen(app, config);
+  workers.start();
+  upkeep.start();
+  const stop = async (): Promise<void> => {
+    if (state.stopping) return;
+    state.stopping = true;
+    await stopAll(config, app, workers, upkeep, presence, authenticator, database, log);
+  };
+  return { url, firstRun: made, stop };
+}
+
+/** Nothing is governed per runner yet: the digest is that of "nothing". */
+const CONFIG_VERSION = '0000000000000000';
+
+async function listen(app: FastifyInstance, config: Config): Promise<string> {
+  await app.listen({ host: config.host, port: config.port });
+  const { port, address, family } = app.server.address() as AddressInfo;
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return `${config.tlsCertFile === null ? 'http' : 'https'}://${host}:${port}`;
+}
+
+async function unready(
+  database: Database,
+  presence: PresenceBook,
+  stopping: boolean,
+): Promise<string | null> {
+  if (stopping) return 'The server is stopping.';
+  if (!presence.healthy) return 'Signs of life can not be stored just now.';
+  try {
+    await database.system().selectFrom('installation').select('id').execute();
+    return null;
+  } catch {
+    // Whatever the database says, the answer is the same; its own log has the reason.
+    return 'The database does not answer.';
+  }
+}
+
+function jobs(
+  config: Config,
+  clock: Clock,
+  database: Database,
+  presence: PresenceBook,
+  authenticator: Authenticator,
+  commands: CommandsDeps,
+  metrics: Metrics,
+): Job[] {
+  return [
+    {
+      name: 'presence',
+      everyMs: limits.presenceFlushMs,
+      run: async () => {
+        try {
+          const signs = await presence.flush(authenticator.takeLastUsed());
+          metrics.presenceFlushed(true, signs.length);
+          await renewLeasesOf(commands, signs);
+        } catch (error) {
+          metrics.presenceFlushed(false, 0);
+          throw error;
+        }
+        await presence.watch();
+        const { lost, expired } = await sweepCommands(commands);
+        metrics.commandsSwept(lost, expired);
+      },
+    },
+    {
+      name: 'prune',
+      everyMs: 60_000,
+      run: async () => {
+        await pruneUploads(database, clock, config.uploadKeepDays * 86_400_000);
+        await sweepAcceptances(database, clock);
+      },
+    },
+  ];
+}
+
+async function stopAll(
+  config: Config,
+  app: FastifyInstance,
+  workers: IngestWorkers,
+  upkeep: Upkeep,
+  presence: PresenceBook,
+  authenticator: Authenticator,
+  database: Database,
+  log: Logger,
+): Promise<void> {
+  log.info('stopping: no new requests; finishing what is under way');
+  // Requests that wait for a receipt are answered 202 as soon as the workers have stopped.
+  const closed = app.close();
+  await workers.stop(config.stopSecondsMax * 1000);
+  await closed;
+  await upkeep.stop();
+  try {
+    await presence.flush(authenticator.takeLastUsed());
+  } catch (error) {
+    log.warn({ err: error }, 'the last signs of life could not be written');
+  }
+  await database.close();
+  log.info('stopped');
+}

@@ -1,0 +1,186 @@
+// The one table of what may happen to a command: event × state → state, and what a repeated or late call means
+// (contract §4). `decide` is pure; its answer is applied as one guarded UPDATE (status, holder and attempt must still
+// be what was judged), so two runners can never both win. At most a duplicate execution, never a duplicate commit.
+
+import type { CommandStatus, ErrorCode } from '@muster/contract';
+
+export type RunnerEvent = 'acknowledge' | 'start' | 'complete' | 'fail' | 'release';
+export type CommandEvent = RunnerEvent | 'cancel' | 'expire' | 'lose';
+
+type Who = 'eligible runner' | 'holder' | 'holder or pinned runner' | 'operator' | 'clock';
+
+export interface Transition {
+  readonly from: readonly CommandStatus[];
+  readonly by: Who;
+  readonly to: readonly CommandStatus[];
+}
+
+/** Every legal move. ARCHITECTURE.md prints its diagram, the property test takes it as the model. */
+export const TRANSITIONS: Readonly<Record<CommandEvent, Transition>> = {
+  acknowledge: { from: ['pending'], by: 'eligible runner', to: ['acknowledged'] },
+  start: { from: ['acknowledged'], by: 'holder', to: ['running'] },
+  complete: { from: ['acknowledged', 'running'], by: 'holder', to: ['completed'] },
+  fail: {
+    from: ['acknowledged', 'running', 'pending'],
+    by: 'holder or pinned runner',
+    to: ['failed', 'pending', 'canceled'],
+  },
+  release: { from: ['acknowledged', 'running'], by: 'holder', to: ['pending', 'canceled'] },
+  cancel: { from: ['pending'], by: 'operator', to: ['canceled'] },
+  expire: { from: ['pending'], by: 'clock', to: ['expired'] },
+  lose: { from: ['acknowledged', 'running'], by: 'clock', to: ['pending', 'failed', 'canceled'] },
+};
+
+/** What is judged: the command's row as it stands. */
+export interface CommandState {
+  readonly status: CommandStatus;
+  readonly runnerId: string | null;
+  readonly holderId: string | null;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly retryOnFail: boolean;
+  readonly scheduledAt: number | null;
+  readonly expiresAt: number | null;
+  readonly cancelRequested: boolean;
+}
+
+/** The caller's newest claim of this command; null when it never had one. */
+export interface OwnAttempt {
+  readonly attempt: number;
+  readonly startedAt: number | null;
+  readonly outcome: 'completed' | 'failed' | 'released' | 'lost' | 'canceled' | null;
+  readonly answer: string | null;
+}
+
+export interface RunnerCall {
+  readonly event: RunnerEvent;
+  readonly runnerId: string;
+  readonly paused: boolean;
+  /** Digest of what complete or fail says, to tell a repeat from a contradiction. */
+  readonly answer: string | null;
+  /** The attempt the caller speaks of, when it says so. */
+  readonly attempt: number | null;
+}
+
+export type Decision =
+  | {
+      readonly kind: 'apply';
+      readonly to: CommandStatus;
+      readonly attempt: number;
+      readonly outcome: OwnAttempt['outcome'];
+      readonly reason: string | null;
+    }
+  | { readonly kind: 'repeat' }
+  | { readonly kind: 'refuse'; readonly code: ErrorCode };
+
+const refuse = (code: ErrorCode): Decision => ({ kind: 'refuse', code });
+const repeat: Decision = { kind: 'repeat' };
+
+/** What a runner's call does to a command in this state. Total: every state and event has an answer. */
+export function decide(
+  state: CommandState,
+  own: OwnAttempt | null,
+  call: RunnerCall,
+  nowMs: number,
+): Decision {
+  if (state.runnerId !== null && state.runnerId !== call.runnerId) return refuse('not_found');
+  const holds =
+    state.holderId === call.runnerId &&
+    (state.status === 'acknowledged' || state.status === 'running');
+  if (call.event === 'acknowledge') return decideClaim(state, own, call, holds, nowMs);
+  if (call.attempt !== null && call.attempt !== own?.attempt) return refuse('lease_lost');
+  return holds ? advance(state, call) : late(state, own, call);
+}
+
+function decideClaim(
+  state: CommandState,
+  own: OwnAttempt | null,
+  call: RunnerCall,
+  holds: boolean,
+  nowMs: number,
+): Decision {
+  if (holds) return repeat;
+  if (state.status === 'pending') {
+    if (call.paused) return refuse('runner_paused');
+    const due = state.scheduledAt === null || state.scheduledAt <= nowMs;
+    const expired = state.expiresAt !== null && state.expiresAt <= nowMs;
+    if (!due || expired) return refuse('invalid_transition');
+    return move('acknowledged', state.attempt + 1, null);
+  }
+  if (own !== null) {
+    // A duplicate of the claim that arrives after the work was finished says nothing new.
+    return own.attempt === state.attempt && own.outcome !== 'lost' ? repeat : refuse('lease_lost');
+  }
+  return refuse(state.holderId === null ? 'invalid_transition' : 'command_claimed');
+}
+
+/** The caller holds the command. */
+function advance(state: CommandState, call: RunnerCall): Decision {
+  switch (call.event) {
+    case 'acknowledge':
+      return repeat;
+    case 'start':
+      return state.status === 'running' ? repeat : move('running', state.attempt, null);
+    case 'complete':
+      return move('completed', state.attempt, 'completed');
+    case 'fail':
+      if (state.cancelRequested) return move('canceled', state.attempt, 'canceled');
+      return state.retryOnFail && state.attempt < state.maxAttempts
+        ? move('pending', state.attempt, 'failed')
+        : move('failed', state.attempt, 'failed', 'failed_by_runner');
+    case 'release':
+      return state.cancelRequested
+        ? move('canceled', state.attempt, 'canceled')
+        : move('pending', state.attempt, 'released');
+  }
+}
+
+/** The caller does not hold it: a repeat of what it did, an answer come too late, or out of place. */
+function late(state: CommandState, own: OwnAttempt | null, call: RunnerCall): Decision {
+  if (own === null) {
+    if (call.event === 'fail' && state.status === 'pending' && state.runnerId !== null) {
+      return move('failed', state.attempt, null, 'failed_by_runner');
+    }
+    const heldByOther = state.status === 'acknowledged' || state.status === 'running';
+    return refuse(heldByOther ? 'command_claimed' : 'invalid_transition');
+  }
+  if (own.outcome === 'lost') return refuse('lease_lost');
+  switch (call.event) {
+    case 'acknowledge':
+    case 'start':
+      return own.startedAt !== null && own.attempt === state.attempt
+        ? repeat
+        : refuse(own.attempt === state.attempt ? 'invalid_transition' : 'lease_lost');
+    case 'release':
+      if (own.outcome === 'released' || own.outcome === 'canceled') return repeat;
+      return refuse('invalid_transition');
+    case 'complete':
+    case 'fail':
+      if (own.answer !== null) {
+        return own.answer === call.answer ? repeat : refuse('transition_conflict');
+      }
+      // It gave the command back, and may still fail one that is pinned to it.
+      if (call.event === 'fail' && state.status === 'pending' && state.runnerId !== null) {
+        return move('failed', state.attempt, null, 'failed_by_runner');
+      }
+      return refuse(state.attempt > own.attempt ? 'lease_lost' : 'invalid_transition');
+  }
+}
+
+function move(
+  to: CommandStatus,
+  attempt: number,
+  outcome: OwnAttempt['outcome'],
+  reason: string | null = null,
+): Decision {
+  return { kind: 'apply', to, attempt, outcome, reason };
+}
+
+/** What the end of a lease does: back to the queue (pin kept), or the end of it. */
+export function decideLoss(
+  state: Pick<CommandState, 'attempt' | 'maxAttempts' | 'cancelRequested'>,
+): { to: CommandStatus; reason: string | null } {
+  if (state.cancelRequested) return { to: 'canceled', reason: 'unconfirmed' };
+  if (state.attempt >= state.maxAttempts) return { to: 'failed', reason: 'runner_lost' };
+  return { to: 'pending', reason: null };
+}

@@ -1,0 +1,250 @@
+// SQL of commands. Every state change is guarded by the state it was decided on.
+
+import type { CommandStatus } from '@muster/contract';
+import { type Selectable, sql } from 'kysely';
+import type { Db } from '../db/db.ts';
+import { skipLocked } from '../db/dialect.ts';
+import type { CommandAttemptTable, CommandTable } from '../db/tables.ts';
+
+export type CommandRow = Selectable<CommandTable>;
+export type AttemptRow = Selectable<CommandAttemptTable>;
+
+export async function insertCommand(db: Db, row: CommandRow): Promise<void> {
+  await db.insertInto('command').values(row).execute();
+}
+
+export async function findCommand(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<CommandRow | undefined> {
+  return await db
+    .selectFrom('command')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+export async function lastAttemptOf(
+  db: Db,
+  tenantId: string,
+  commandId: string,
+  runnerId: string,
+): Promise<AttemptRow | undefined> {
+  return await db
+    .selectFrom('command_attempt')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('command_id', '=', commandId)
+    .where('runner_id', '=', runnerId)
+    .orderBy('attempt', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+export async function attemptsOf(
+  db: Db,
+  tenantId: string,
+  commandId: string,
+): Promise<AttemptRow[]> {
+  return await db
+    .selectFrom('command_attempt')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('command_id', '=', commandId)
+    .orderBy('attempt')
+    .execute();
+}
+
+/** The guarded UPDATE: applies `set` only while the row is still what was judged. Zero: it is not. */
+export async function moveCommand(
+  db: Db,
+  judged: Pick<CommandRow, 'tenant_id' | 'id' | 'status' | 'attempt' | 'holder_id'>,
+  set: Partial<CommandRow>,
+): Promise<number> {
+  let query = db
+    .updateTable('command')
+    .set(set)
+    .where('tenant_id', '=', judged.tenant_id)
+    .where('id', '=', judged.id)
+    .where('status', '=', judged.status)
+    .where('attempt', '=', judged.attempt);
+  query =
+    judged.holder_id === null
+      ? query.where('holder_id', 'is', null)
+      : query.where('holder_id', '=', judged.holder_id);
+  return Number((await query.executeTakeFirst()).numUpdatedRows);
+}
+
+export async function insertAttempt(db: Db, row: AttemptRow): Promise<void> {
+  await db.insertInto('command_attempt').values(row).execute();
+}
+
+export async function updateAttempt(
+  db: Db,
+  key: Pick<AttemptRow, 'tenant_id' | 'command_id' | 'attempt'>,
+  set: Partial<AttemptRow>,
+): Promise<void> {
+  await db
+    .updateTable('command_attempt')
+    .set(set)
+    .where('tenant_id', '=', key.tenant_id)
+    .where('command_id', '=', key.command_id)
+    .where('attempt', '=', key.attempt)
+    .where('ended_at', 'is', null)
+    .execute();
+}
+
+/** What this runner could claim now, most urgent first, then oldest. */
+export async function claimable(
+  db: Db,
+  tenantId: string,
+  runnerId: string,
+  nowMs: number,
+  limit: number,
+): Promise<CommandRow[]> {
+  return await db
+    .selectFrom('command')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('status', '=', 'pending')
+    .where((eb) => eb.or([eb('runner_id', 'is', null), eb('runner_id', '=', runnerId)]))
+    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .orderBy('priority')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** How many commands wait, by pin (null: for anybody). */
+export async function waitingCounts(
+  db: Db,
+  tenantId: string,
+  nowMs: number,
+): Promise<{ runner_id: string | null; waiting: number }[]> {
+  return await db
+    .selectFrom('command')
+    .select(['runner_id', sql<number>`count(*)`.as('waiting')])
+    .where('tenant_id', '=', tenantId)
+    .where('status', '=', 'pending')
+    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .groupBy('runner_id')
+    .execute();
+}
+
+/** Held commands that somebody wants canceled, with who holds them. */
+export async function cancelRequests(
+  db: Db,
+  tenantId: string,
+): Promise<{ id: string; holder_id: string | null }[]> {
+  return await db
+    .selectFrom('command')
+    .select(['id', 'holder_id'])
+    .where('tenant_id', '=', tenantId)
+    .where('status', 'in', ['acknowledged', 'running'])
+    .where('holder_id', 'is not', null)
+    .where('cancel_requested_at', 'is not', null)
+    .limit(10_000)
+    .execute();
+}
+
+/** Extends leases by a sign of life, until the command's deadline. */
+export async function renewLeases(
+  db: Db,
+  tenantId: string,
+  holderId: string,
+  leaseUntil: number,
+  nowMs: number,
+): Promise<void> {
+  await db
+    .updateTable('command')
+    .set({ lease_until: leaseUntil })
+    .where('tenant_id', '=', tenantId)
+    .where('holder_id', '=', holderId)
+    .where('status', 'in', ['acknowledged', 'running'])
+    .where('lease_until', '<', leaseUntil)
+    .where('lease_until', '>=', nowMs)
+    .where('deadline_at', '>', nowMs)
+    .execute();
+}
+
+/** Extends the leases of the commands that a runner lists as running, whatever their deadline. */
+export async function renewListedLeases(
+  db: Db,
+  tenantId: string,
+  holderId: string,
+  commandIds: readonly string[],
+  leaseUntil: number,
+  nowMs: number,
+): Promise<void> {
+  if (commandIds.length === 0) return;
+  await db
+    .updateTable('command')
+    .set({ lease_until: leaseUntil })
+    .where('tenant_id', '=', tenantId)
+    .where('holder_id', '=', holderId)
+    .where('id', 'in', commandIds)
+    .where('status', 'in', ['acknowledged', 'running'])
+    .where('lease_until', '<', leaseUntil)
+    .where('lease_until', '>=', nowMs)
+    .execute();
+}
+
+/** Commands whose lease has ended; locked for the rest of the transaction. */
+export async function lostCommands(db: Db, nowMs: number, limit: number): Promise<CommandRow[]> {
+  return await skipLocked(
+    db
+      .selectFrom('command')
+      .selectAll()
+      .where('status', 'in', ['acknowledged', 'running'])
+      .where('lease_until', '<', nowMs)
+      .orderBy('lease_until')
+      .limit(limit),
+  ).execute();
+}
+
+/** Pending past `expires_at` → expired. */
+export async function expireCommands(db: Db, nowMs: number): Promise<number> {
+  const result = await db
+    .updateTable('command')
+    .set({ status: 'expired', completed_at: nowMs })
+    .where('status', '=', 'pending')
+    .where('expires_at', '<=', nowMs)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+export interface CommandPageQuery {
+  readonly status: CommandStatus | null;
+  readonly type: string | null;
+  readonly runnerId: string | null;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Newest first; one more than `limit` tells that there is another page. */
+export async function pageCommands(
+  db: Db,
+  tenantId: string,
+  page: CommandPageQuery,
+): Promise<CommandRow[]> {
+  let query = db
+    .selectFrom('command')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (page.status !== null) query = query.where('status', '=', page.status);
+  if (page.type !== null) query = query.where('type', '=', page.type);
+  const runnerId = page.runnerId;
+  if (runnerId !== null) {
+    query = query.where((eb) =>
+      eb.or([eb('runner_id', '=', runnerId), eb('holder_id', '=', runnerId)]),
+    );
+  }
+  if (page.after !== null) query = query.where('id', '<', page.after);
+  return await query.execute();
+}

@@ -1,0 +1,53 @@
+// Small rules of commands: the lease, the order of offers, cutting a message.
+
+import { limits } from '@muster/contract';
+
+/** The larger of 90 s and three intervals (contract §4): two lost heartbeats must not cost a lease. */
+export const leaseMs = (intervalMs: number): number => Math.max(limits.leaseMsMin, 3 * intervalMs);
+
+/** Offered this often without being claimed, a command goes behind those that weren't. */
+const OFFERS_BEFORE_BEHIND = 3;
+
+/**
+ * Keeps the order of urgency, but puts what was often offered and never claimed behind what was not: types that a
+ * client silently ignores must not fill its polls for ever (RP W-10).
+ */
+export function orderOffers<T>(rows: readonly T[], offersOf: (row: T) => number): T[] {
+  const fresh: T[] = [];
+  const ignored: T[] = [];
+  for (const row of rows) (offersOf(row) >= OFFERS_BEFORE_BEHIND ? ignored : fresh).push(row);
+  return [...fresh, ...ignored];
+}
+
+const PAIRS_MAX = 100_000;
+
+/** How often each command was offered to each runner, in memory: losing the count costs order only. */
+export class OfferCounts {
+  readonly #counts = new Map<string, number>();
+
+  count(runnerId: string, commandId: string): number {
+    return this.#counts.get(`${commandId}${runnerId}`) ?? 0;
+  }
+
+  offered(runnerId: string, commandId: string): void {
+    const key = `${commandId}${runnerId}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.delete(key);
+    this.#counts.set(key, count);
+    if (this.#counts.size > PAIRS_MAX) {
+      const oldest = this.#counts.keys().next().value;
+      if (oldest !== undefined) this.#counts.delete(oldest);
+    }
+  }
+}
+
+/** The text, cut to at most `bytesMax` bytes of UTF-8 without splitting a character; NUL becomes U+FFFD. */
+export function truncateUtf8(text: string, bytesMax: number): string {
+  const clean = text.toWellFormed().replaceAll('\u0000', '\ufffd');
+  const bytes = Buffer.from(clean);
+  if (bytes.length <= bytesMax) return clean;
+  let end = bytesMax - 3;
+  // 0b10xxxxxx continues a character: step back to where one begins.
+  while (end > 0 && ((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
+  return `${bytes.subarray(0, end).toString()}…`;
+}

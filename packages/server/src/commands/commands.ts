@@ -1,0 +1,428 @@
+// The life of a command: created by an operator, polled, claimed with a lease, started, finished, given back or lost
+// (contract §4). Every call judges the row with the machine and applies the decision as one guarded UPDATE.
+
+import { hash } from 'node:crypto';
+import { limits, type NewCommand, PRIORITIES } from '@muster/contract';
+import type { Database, Db } from '../db/db.ts';
+import { findRunner } from '../keys/runners.ts';
+import { Defect } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import { type CommandId, newId, parseId, type RunnerId, type TenantId } from '../lib/ids.ts';
+import { Problem } from '../lib/problem.ts';
+import {
+  type CommandState,
+  decide,
+  type Decision,
+  type OwnAttempt,
+  type RunnerEvent,
+} from './command.machine.ts';
+import {
+  type AttemptRow,
+  attemptsOf,
+  type CommandRow,
+  claimable,
+  findCommand,
+  insertAttempt,
+  insertCommand,
+  lastAttemptOf,
+  moveCommand,
+  pageCommands,
+  updateAttempt,
+} from './command.queries.ts';
+import { leaseMs, type OfferCounts, orderOffers, truncateUtf8 } from './commands.rules.ts';
+import type { WorkBoard } from './work-board.ts';
+
+export interface CommandsDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly board: WorkBoard;
+  readonly offers: OfferCounts;
+}
+
+export interface Holder {
+  readonly tenantId: TenantId;
+  readonly runnerId: RunnerId;
+}
+
+export interface TransitionInput {
+  readonly result?: unknown;
+  readonly errorMessage?: string;
+  readonly attempt?: number;
+}
+
+/** A lost race is judged again; two losses in a row mean a guard that doesn't fit the machine. */
+const RACES_MAX = 5;
+
+/**
+ * One runner call. Returns the command as it stands afterwards; a repeat returns it unchanged. Problems: not_found,
+ * command_claimed, lease_lost, invalid_transition (with `state`), transition_conflict, runner_paused.
+ */
+export async function transition(
+  deps: CommandsDeps,
+  holder: Holder,
+  commandIdText: string,
+  event: RunnerEvent,
+  input: TransitionInput,
+): Promise<CommandRow> {
+  const commandId = parseId<CommandId>(commandIdText);
+  if (commandId === null) throw new Problem('not_found', 'There is no such command.');
+  const answer = answerOf(event, input);
+  const nowMs = deps.clock.nowMs();
+  const row = await deps.database.transaction(holder.tenantId, async (tx) => {
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      const moved = await judgeAndMove(tx, holder, commandId, event, answer, input.attempt, nowMs);
+      if (moved !== 'raced') return moved;
+    }
+    throw new Defect('a command changed under every attempt to move it');
+  });
+  deps.board.changed(holder.tenantId);
+  return row;
+}
+
+interface Answer {
+  readonly digest: Buffer | null;
+  readonly result: string | null;
+  readonly errorMessage: string | null;
+}
+
+/** What complete and fail say, as it is stored and compared. */
+function answerOf(event: RunnerEvent, input: TransitionInput): Answer {
+  if (event === 'complete') {
+    const result = input.result === undefined ? null : JSON.stringify(input.result);
+    if (result !== null && Buffer.byteLength(result) > limits.commandResultBytesMax) {
+      throw new Problem(
+        'body_too_large',
+        `A result may have ${limits.commandResultBytesMax} bytes.`,
+        {
+          pointer: '/result',
+        },
+      );
+    }
+    return { digest: hash('sha256', `complete ${result}`, 'buffer'), result, errorMessage: null };
+  }
+  if (event === 'fail') {
+    const errorMessage = truncateUtf8(
+      input.errorMessage ?? 'Unknown error',
+      limits.commandErrorBytesMax,
+    );
+    return { digest: hash('sha256', `fail ${errorMessage}`, 'buffer'), result: null, errorMessage };
+  }
+  return { digest: null, result: null, errorMessage: null };
+}
+
+async function judgeAndMove(
+  tx: Db,
+  holder: Holder,
+  commandId: CommandId,
+  event: RunnerEvent,
+  answer: Answer,
+  attempt: number | undefined,
+  nowMs: number,
+): Promise<CommandRow | 'raced'> {
+  const { tenantId, runnerId } = holder;
+  const row = await findCommand(tx, tenantId, commandId);
+  if (row === undefined) throw new Problem('not_found', 'There is no such command.');
+  const runner = await findRunner(tx, tenantId, runnerId);
+  if (runner === undefined) throw new Defect('an authenticated runner has no row');
+  const own = await lastAttemptOf(tx, tenantId, commandId, runnerId);
+  const decision = decide(
+    stateOf(row),
+    own === undefined ? null : ownOf(own),
+    {
+      event,
+      runnerId,
+      paused: runner.admin === 'paused',
+      answer: answer.digest?.toString('hex') ?? null,
+      attempt: attempt ?? null,
+    },
+    nowMs,
+  );
+  if (decision.kind === 'refuse') throw refusalOf(decision.code, row, nowMs);
+  if (decision.kind === 'repeat') return row;
+  const set = columnsOf(decision, event, answer, row, runnerId, leaseMs(runner.interval_ms), nowMs);
+  if ((await moveCommand(tx, row, set)) === 0) return 'raced';
+  await recordAttempt(tx, row, decision, event, answer, runnerId, nowMs);
+  return { ...row, ...set };
+}
+
+function refusalOf(
+  code: Extract<Decision, { kind: 'refuse' }>['code'],
+  row: CommandRow,
+  nowMs: number,
+): Problem {
+  if (code === 'not_found') return new Problem(code, 'There is no such command.');
+  const expired = row.status === 'pending' && row.expires_at !== null && row.expires_at <= nowMs;
+  const state = expired ? 'expired' : row.status;
+  return new Problem(code, undefined, { state });
+}
+
+function columnsOf(
+  decision: Extract<Decision, { kind: 'apply' }>,
+  event: RunnerEvent,
+  answer: Answer,
+  row: CommandRow,
+  runnerId: RunnerId,
+  lease: number,
+  nowMs: number,
+): Partial<CommandRow> {
+  const base = { status: decision.to, attempt: decision.attempt, reason: decision.reason };
+  switch (decision.to) {
+    case 'acknowledged':
+      return {
+        ...base,
+        holder_id: runnerId,
+        acknowledged_at: nowMs,
+        started_at: null,
+        lease_until: nowMs + lease,
+        deadline_at: nowMs + row.timeout_ms,
+        error_message: null,
+      };
+    case 'running':
+      return {
+        ...base,
+        started_at: nowMs,
+        lease_until: nowMs + lease,
+        deadline_at: nowMs + row.timeout_ms,
+      };
+    case 'pending':
+      return {
+        ...base,
+        holder_id: null,
+        lease_until: null,
+        deadline_at: null,
+        acknowledged_at: null,
+        started_at: null,
+        error_message: answer.errorMessage,
+      };
+    case 'completed':
+    case 'failed':
+    case 'canceled':
+    case 'expired':
+      return {
+        ...base,
+        lease_until: null,
+        completed_at: nowMs,
+        result: answer.result,
+        error_message: answer.errorMessage,
+        // A command that was never claimed has no holder, even when its pinned runner refused it.
+        holder_id: event === 'fail' && row.status === 'pending' ? null : runnerId,
+      };
+  }
+}
+
+async function recordAttempt(
+  tx: Db,
+  row: CommandRow,
+  decision: Extract<Decision, { kind: 'apply' }>,
+  event: RunnerEvent,
+  answer: Answer,
+  runnerId: RunnerId,
+  nowMs: number,
+): Promise<void> {
+  const key = { tenant_id: row.tenant_id, command_id: row.id, attempt: decision.attempt };
+  if (event === 'acknowledge') {
+    const open = { started_at: null, ended_at: null, outcome: null, answer_digest: null };
+    await insertAttempt(tx, { ...key, ...open, runner_id: runnerId, acknowledged_at: nowMs });
+  } else if (event === 'start') {
+    await updateAttempt(tx, key, { started_at: nowMs });
+  } else if (row.status === 'pending') {
+    // The pinned runner refused what it never claimed: the refusal is kept as an attempt, so a repeat is known.
+    const attempt = {
+      ...key,
+      attempt: row.attempt + 1,
+      runner_id: runnerId,
+      acknowledged_at: nowMs,
+    };
+    await insertAttempt(tx, {
+      ...attempt,
+      started_at: null,
+      ended_at: nowMs,
+      outcome: 'failed',
+      answer_digest: answer.digest,
+    });
+  } else {
+    const end = { ended_at: nowMs, outcome: decision.outcome, answer_digest: answer.digest };
+    await updateAttempt(tx, key, end);
+  }
+}
+
+export const stateOf = (row: CommandRow): CommandState => ({
+  status: row.status,
+  runnerId: row.runner_id,
+  holderId: row.holder_id,
+  attempt: row.attempt,
+  maxAttempts: row.max_attempts,
+  retryOnFail: row.retry_on_fail === 1,
+  scheduledAt: row.scheduled_at,
+  expiresAt: row.expires_at,
+  cancelRequested: row.cancel_requested_at !== null,
+});
+
+const ownOf = (row: AttemptRow): OwnAttempt => ({
+  attempt: row.attempt,
+  startedAt: row.started_at,
+  outcome: row.outcome,
+  answer: row.answer_digest === null ? null : Buffer.from(row.answer_digest).toString('hex'),
+});
+
+/** How many more than asked are looked at, so that what nobody takes can be put behind. */
+const POLL_LOOKAHEAD = 200;
+
+/** What this runner may claim now; reserves nothing. */
+export async function poll(
+  deps: CommandsDeps,
+  holder: Holder,
+  limit: number,
+): Promise<CommandRow[]> {
+  const { tenantId, runnerId } = holder;
+  const nowMs = deps.clock.nowMs();
+  const rows = await claimable(
+    deps.database.tenant(tenantId),
+    tenantId,
+    runnerId,
+    nowMs,
+    limit + POLL_LOOKAHEAD,
+  );
+  const offered = orderOffers(rows, (row) => deps.offers.count(runnerId, row.id)).slice(0, limit);
+  for (const row of offered) deps.offers.offered(runnerId, row.id);
+  return offered;
+}
+
+export async function listCommands(
+  deps: CommandsDeps,
+  tenantId: TenantId,
+  filter: { status?: CommandRow['status']; type?: string; runner_id?: string },
+  after: string | null,
+  limit: number,
+): Promise<CommandRow[]> {
+  return await pageCommands(deps.database.lists(tenantId), tenantId, {
+    status: filter.status ?? null,
+    type: filter.type ?? null,
+    runnerId: filter.runner_id ?? null,
+    after,
+    limit,
+  });
+}
+
+/** One command with its attempts. Problem: not_found. */
+export async function showCommand(
+  deps: CommandsDeps,
+  tenantId: TenantId,
+  idText: string,
+): Promise<{ command: CommandRow; attempts: AttemptRow[] }> {
+  const id = parseId<CommandId>(idText);
+  const db = deps.database.lists(tenantId);
+  const command = id === null ? undefined : await findCommand(db, tenantId, id);
+  if (command === undefined) throw new Problem('not_found', 'There is no such command.');
+  return { command, attempts: await attemptsOf(db, tenantId, command.id) };
+}
+
+/** Types whose payload agents read as an object (RP §5.7); everything else passes as it is. */
+const OBJECT_PAYLOADS = new Set([
+  'scan',
+  'collect',
+  'health_check',
+  'validate',
+  'config_update',
+  'cancel',
+]);
+
+/** Creates a command. Problems: not_found (no such runner), invalid_body. */
+export async function createCommand(
+  deps: CommandsDeps,
+  tenantId: TenantId,
+  request: NewCommand,
+  createdBy: string,
+): Promise<CommandRow> {
+  const nowMs = deps.clock.nowMs();
+  const payload = payloadOf(request);
+  const runnerId = request.runner_id ?? null;
+  const row: CommandRow = {
+    tenant_id: tenantId,
+    id: newId<CommandId>(nowMs),
+    type: request.type,
+    payload,
+    priority: PRIORITIES.indexOf(request.priority ?? 'normal'),
+    status: 'pending',
+    runner_id: runnerId,
+    holder_id: null,
+    attempt: 0,
+    max_attempts: request.max_attempts ?? limits.commandAttemptsDefault,
+    retry_on_fail: request.retry_on_fail === true ? 1 : 0,
+    timeout_ms: (request.timeout ?? limits.commandTimeoutMsDefault / 1000) * 1000,
+    lease_until: null,
+    deadline_at: null,
+    created_at: nowMs,
+    created_by: createdBy,
+    scheduled_at: request.scheduled_at === undefined ? null : Date.parse(request.scheduled_at),
+    expires_at: request.expires_in === undefined ? null : nowMs + request.expires_in * 1000,
+    acknowledged_at: null,
+    started_at: null,
+    completed_at: null,
+    cancel_requested_at: null,
+    result: null,
+    error_message: null,
+    reason: null,
+  };
+  await deps.database.transaction(tenantId, async (tx) => {
+    const runner = runnerId === null ? null : await findRunner(tx, tenantId, runnerId);
+    if (runner === undefined || runner?.admin === 'revoked') {
+      throw new Problem('not_found', 'There is no such runner.', { pointer: '/runner_id' });
+    }
+    await insertCommand(tx, row);
+  });
+  deps.board.changed(tenantId);
+  return row;
+}
+
+function payloadOf(request: NewCommand): string | null {
+  const { payload, type } = request;
+  const isObject = typeof payload === 'object' && payload !== null && !Array.isArray(payload);
+  if (OBJECT_PAYLOADS.has(type) && payload !== undefined && !isObject) {
+    const place = {
+      pointer: '/payload',
+      code: 'type',
+      detail: `The payload of ${type} is an object.`,
+    };
+    throw new Problem('invalid_body', place.detail, { errors: [place] });
+  }
+  const text = payload === undefined ? null : JSON.stringify(payload);
+  if (text !== null && Buffer.byteLength(text) > limits.commandPayloadBytesMax) {
+    throw new Problem(
+      'body_too_large',
+      `A payload may have ${limits.commandPayloadBytesMax} bytes.`,
+      {
+        pointer: '/payload',
+      },
+    );
+  }
+  return text;
+}
+
+/** Pending → canceled at once; held → asked of the runner. A repeat on a canceled command answers the same. */
+export async function cancelCommand(
+  deps: CommandsDeps,
+  tenantId: TenantId,
+  commandIdText: string,
+): Promise<CommandRow> {
+  const commandId = parseId<CommandId>(commandIdText);
+  const nowMs = deps.clock.nowMs();
+  const row = await deps.database.transaction(tenantId, async (tx) => {
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      const found = commandId === null ? undefined : await findCommand(tx, tenantId, commandId);
+      if (found === undefined) throw new Problem('not_found', 'There is no such command.');
+      if (found.status === 'canceled' || found.cancel_requested_at !== null) return found;
+      const held = found.status === 'acknowledged' || found.status === 'running';
+      if (!held && found.status !== 'pending') {
+        throw new Problem('invalid_transition', undefined, { state: found.status });
+      }
+      const set: Partial<CommandRow> = held
+        ? { cancel_requested_at: nowMs }
+        : { status: 'canceled', cancel_requested_at: nowMs, completed_at: nowMs };
+      if ((await moveCommand(tx, found, set)) > 0) return { ...found, ...set };
+    }
+    throw new Defect('a command changed under every attempt to cancel it');
+  });
+  deps.board.changed(tenantId);
+  return row;
+}

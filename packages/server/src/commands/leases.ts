@@ -1,0 +1,70 @@
+// Leases of commands: extended by signs of life, ended by silence (contract §4). Run by upkeep after each flush of
+// presence, so that a runner that was heard is never judged before its lease was extended.
+
+import { decideLoss } from './command.machine.ts';
+import {
+  type CommandRow,
+  expireCommands,
+  lostCommands,
+  moveCommand,
+  renewLeases,
+  renewListedLeases,
+  updateAttempt,
+} from './command.queries.ts';
+import { type CommandsDeps, stateOf } from './commands.ts';
+import { leaseMs } from './commands.rules.ts';
+
+/** How many lost leases one round settles; the rest come in the next, so that a round stays short. */
+const LOST_PER_ROUND = 200;
+
+/** Returns commands with a dead lease to the queue, or ends them; expires what waited too long. */
+export async function sweepCommands(
+  deps: CommandsDeps,
+): Promise<{ lost: number; expired: number }> {
+  const nowMs = deps.clock.nowMs();
+  const tenants = new Set<string>();
+  const lost = await deps.database.transaction('system', async (tx) => {
+    const rows = await lostCommands(tx, nowMs, LOST_PER_ROUND);
+    for (const row of rows) {
+      const { to, reason } = decideLoss(stateOf(row));
+      const end: Partial<CommandRow> =
+        to === 'pending'
+          ? { holder_id: null, deadline_at: null, acknowledged_at: null, started_at: null }
+          : { completed_at: nowMs };
+      await moveCommand(tx, row, { status: to, reason, lease_until: null, ...end });
+      const key = { tenant_id: row.tenant_id, command_id: row.id, attempt: row.attempt };
+      await updateAttempt(tx, key, {
+        ended_at: nowMs,
+        outcome: to === 'canceled' ? 'canceled' : 'lost',
+      });
+      tenants.add(row.tenant_id);
+    }
+    return rows.length;
+  });
+  const expired = await expireCommands(deps.database.system(), nowMs);
+  for (const tenantId of tenants) deps.board.changed(tenantId);
+  return { lost, expired };
+}
+
+export interface SignOfLife {
+  readonly tenantId: string;
+  readonly runnerId: string;
+  readonly intervalMs: number;
+  /** The commands it lists as running; null: it doesn't list. */
+  readonly running: readonly string[] | null;
+}
+
+/** Extends the leases of everybody who showed a sign of life since the last flush of presence. */
+export async function renewLeasesOf(
+  deps: CommandsDeps,
+  signs: readonly SignOfLife[],
+): Promise<void> {
+  const nowMs = deps.clock.nowMs();
+  for (const sign of signs) {
+    const until = nowMs + leaseMs(sign.intervalMs);
+    const db = deps.database.tenant(sign.tenantId);
+    const { tenantId, runnerId } = sign;
+    if (sign.running === null) await renewLeases(db, tenantId, runnerId, until, nowMs);
+    else await renewListedLeases(db, tenantId, runnerId, sign.running, until, nowMs);
+  }
+}

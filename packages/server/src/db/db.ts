@@ -1,0 +1,79 @@
+// The database as the rest of the server sees it: a scope gives a Kysely instance, a transaction gives one too, and
+// *.queries.ts functions take either. Which database it is stays behind this interface and dialect.ts. Opened by
+// app.ts (openDatabase) and by ingest workers (openInWorker); whoever opens it closes it.
+
+import type { Transferable } from 'node:worker_threads';
+import type { Kysely } from 'kysely';
+import { openPostgres, type PostgresWorkerData } from './postgres.ts';
+import { openSqlite, openSqliteInWorker, type SqliteWorkerData } from './sqlite.ts';
+import type { Tables } from './tables.ts';
+
+/** What query functions take: a scope's instance or a transaction. */
+export type Db = Kysely<Tables>;
+
+/** Something the operator should hear about; the caller logs it. */
+export type DatabaseEvent =
+  | { readonly kind: 'row_security_bypassed'; readonly role: string }
+  | { readonly kind: 'connection_lost'; readonly error: Error };
+
+export interface DatabaseConfig {
+  /** A PostgreSQL URL; null for the SQLite file in `directory`. */
+  readonly url: string | null;
+  readonly directory: string;
+  /** Connections to PostgreSQL at most; each holds a server process there. */
+  readonly poolMax?: number;
+  /** false for short administrative commands, which may run beside a live server on the same SQLite file. */
+  readonly lock?: boolean;
+  readonly onEvent?: (event: DatabaseEvent) => void;
+}
+
+/** Made for one worker: `data` is its workerData, or part of it, and `transfer` goes into its transferList. */
+export interface WorkerData {
+  readonly data: SqliteWorkerData | PostgresWorkerData;
+  readonly transfer: Transferable[];
+}
+
+export interface Database {
+  readonly kind: 'sqlite' | 'postgres';
+
+  /**
+   * Single statements for one tenant; on PostgreSQL row-level security shows no other's rows. On SQLite a SELECT runs
+   * on the calling thread (reads by key only), a write in the writer thread; its promise resolves after COMMIT.
+   */
+  tenant(tenantId: string): Db;
+
+  /** The same for lists, search and exports: on SQLite a SELECT runs in the reader thread. */
+  lists(tenantId: string): Db;
+
+  /** Across tenants: look-up of credentials, claims, upkeep. Every call is listed in the audit (tidy). */
+  system(): Db;
+
+  /**
+   * Runs `body` in one transaction; `scope` is a tenant's id, or 'system'. `body` contains SQL on `tx` and nothing else, and may
+   * run several times: a lock or serialization failure starts it again, a bounded number of times. After a failed
+   * statement the transaction can only roll back. On SQLite it is the only writer while it runs.
+   */
+  transaction<T>(scope: string, body: (tx: Db) => Promise<T>): Promise<T>;
+
+  /** What one worker thread needs for `openInWorker`; call it anew for each worker. */
+  workerData(): WorkerData;
+
+  /**
+   * Refuses what is new, waits for what is under way, then closes. On SQLite workers must have closed theirs, or
+   * ended, before: an open transaction of one is waited for.
+   */
+  close(): Promise<void>;
+}
+
+/** Opens the database and checks that it answers; its schema is `migrate`'s business. */
+export async function openDatabase(config: DatabaseConfig): Promise<Database> {
+  const { url, directory, poolMax, lock = true, onEvent = () => {} } = config;
+  if (url === null) return await openSqlite(directory, lock);
+  return await openPostgres({ kind: 'postgres', url, poolMax }, onEvent);
+}
+
+/** Opens the same database inside a worker thread, from what `workerData` gave it. */
+export async function openInWorker(data: WorkerData['data']): Promise<Database> {
+  if (data.kind === 'sqlite') return openSqliteInWorker(data);
+  return await openPostgres(data, () => {});
+}

@@ -1,0 +1,254 @@
+// The complete list of what differs between SQLite and PostgreSQL for those who write queries; everything else is one
+// Kysely text for both. A test of the dialect anywhere else is forbidden (tools/tidy.test.ts). The kind is read from
+// the adapter that a Kysely instance or transaction carries. Called by *.queries.ts, migrate.ts and the two drivers.
+
+import {
+  CompiledQuery,
+  type Dialect,
+  type Driver,
+  type Insertable,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  type SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+  type Updateable,
+} from 'kysely';
+import type { Db } from './db.ts';
+import { storedValue } from './id-plugin.ts';
+import { postgresSchema, sqliteSchema } from './schema-dump.ts';
+import type { TableName, Tables } from './tables.ts';
+import { assertStorable } from './values.ts';
+
+// ---------------------------------------------------------------- the two dialects, for the two drivers
+
+/** Our writer thread serialises by itself: Kysely's own mutex around a single connection would only add waiting. */
+class ThreadedSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
+
+/** Prints no row locks: the writer thread runs one transaction at a time. */
+class LocklessSqliteCompiler extends SqliteQueryCompiler {
+  protected override visitSelectQuery(node: SelectQueryNode): void {
+    const { endModifiers, ...rest } = node;
+    const printed = endModifiers?.filter(({ modifier }) => modifier === undefined) ?? [];
+    super.visitSelectQuery(printed.length === 0 ? rest : { ...rest, endModifiers: printed });
+  }
+}
+
+/** SQLite behind a driver of ours. */
+export function sqliteDialect(createDriver: () => Driver): Dialect {
+  return {
+    createDriver,
+    createAdapter: () => new ThreadedSqliteAdapter(),
+    createQueryCompiler: () => new LocklessSqliteCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}
+
+/** PostgreSQL behind a driver of ours. */
+export function postgresDialect(createDriver: () => Driver): Dialect {
+  return {
+    createDriver,
+    createAdapter: () => new PostgresAdapter(),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+  };
+}
+
+function isSqlite(db: Db): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter;
+}
+
+// ---------------------------------------------------------------- statements beyond Kysely's own
+
+const BATCH = Symbol('batch');
+
+/** How a driver runs a statement: once; once for every row, all or none; or as a text of several statements. */
+export interface Batch {
+  readonly op: 'run' | 'many' | 'script';
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+interface BatchQuery extends CompiledQuery {
+  readonly [BATCH]?: Batch;
+}
+
+/** For the drivers: how `query` is to be run. */
+export function batchOf(query: CompiledQuery): Batch {
+  return (query as BatchQuery)[BATCH] ?? { op: 'run', rows: [query.parameters] };
+}
+
+async function runBatch(db: Db, text: string, batch: Batch): Promise<number> {
+  const query: BatchQuery = { ...CompiledQuery.raw(text), [BATCH]: batch };
+  const { numAffectedRows } = await db.executeQuery(query);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** Runs a text of several statements, without parameters, inside a transaction: migrations. */
+export async function runScript(tx: Db, text: string): Promise<void> {
+  await runBatch(tx, text, { op: 'script', rows: [] });
+}
+
+/**
+ * Held to the end of the transaction: only one node migrates at a time. On SQLite the transaction itself excludes
+ * everybody else. On PostgreSQL it also lifts the time limits, for this transaction.
+ */
+export async function migrationLock(tx: Db): Promise<void> {
+  if (isSqlite(tx)) return;
+  await runScript(tx, 'set local statement_timeout = 0; set local lock_timeout = 0');
+  await sql`select pg_advisory_xact_lock(hashtextextended('muster.migrate', 0))`.execute(tx);
+}
+
+/** Tables, columns, constraints, indexes and policies as stable text, for the golden schema. */
+export async function readSchema(db: Db): Promise<string> {
+  return await (isSqlite(db) ? sqliteSchema(db) : postgresSchema(db));
+}
+
+/**
+ * Rows that another transaction has locked are passed over, the others are locked: for claims, as
+ * `query.$call(skipLocked)`. SQLite prints nothing for it: there is no other transaction.
+ */
+export function skipLocked<DB, TB extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, TB, O>,
+): SelectQueryBuilder<DB, TB, O> {
+  return query.forUpdate().skipLocked();
+}
+
+/** Rows read here stay as they are to the end of the transaction, as `query.$call(forUpdate)`; nothing on SQLite. */
+export function forUpdate<DB, TB extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, TB, O>,
+): SelectQueryBuilder<DB, TB, O> {
+  return query.forUpdate();
+}
+
+/**
+ * An id as a value in raw SQL, or selected as a value (`insert … select`). Everywhere else ids convert by the name of
+ * the column that they stand beside.
+ */
+export function idValue(db: Db, id: string): RawBuilder<string> {
+  return isSqlite(db) ? sql<string>`${storedValue('id', id)}` : sql<string>`${id}::uuid`;
+}
+
+// ---------------------------------------------------------------- many rows at once
+
+export interface OnConflict<T extends TableName> {
+  /** The columns of the unique constraint. */
+  readonly columns: readonly (keyof Tables[T] & string)[];
+  /** Columns that take the new row's values; without it the stored row stays as it is. */
+  readonly update?: readonly (keyof Tables[T] & string)[];
+}
+
+export interface InsertRowsOptions<T extends TableName> {
+  readonly onConflict?: OnConflict<T>;
+}
+
+/**
+ * Inserts rows with identical keys: all or none, inside a transaction or outside of one. Returns how many were
+ * inserted or updated. With `onConflict.update` no two of the rows may be in conflict with each other (PostgreSQL
+ * refuses that). Rows go as one message and one prepared statement on SQLite, as one JSON parameter on PostgreSQL.
+ */
+export async function insertRows<T extends TableName>(
+  db: Db,
+  table: T,
+  rows: readonly Insertable<Tables[T]>[],
+  { onConflict }: InsertRowsOptions<T> = {},
+): Promise<number> {
+  const columns = columnsOf(rows);
+  if (columns.length === 0) return 0;
+  const names = columns.map(quoted).join(', ');
+  const into = `insert into ${quoted(table)} (${names})`;
+  const end = onConflict === undefined ? '' : ` ${conflictClause(onConflict)}`;
+  if (isSqlite(db)) {
+    const text = `${into} values (${columns.map(() => '?').join(', ')})${end}`;
+    return await runBatch(db, text, { op: 'many', rows: sqliteRows(columns, rows) });
+  }
+  const text = `${into} select ${names} from ${recordset(table)}${end}`;
+  return await runBatch(db, text, { op: 'run', rows: [[jsonRows(columns, rows)]] });
+}
+
+/**
+ * Updates one stored row for every given one: the key columns say which, all other keys of the row are set. All or
+ * none. Returns how many rows were found and changed. Key columns are never null, and no two rows have the same key.
+ */
+export async function updateRows<T extends TableName>(
+  db: Db,
+  table: T,
+  keyColumns: readonly (keyof Tables[T] & string)[],
+  rows: readonly Updateable<Tables[T]>[],
+): Promise<number> {
+  const columns = columnsOf(rows);
+  if (columns.length === 0) return 0;
+  const keys: readonly string[] = keyColumns;
+  const set = columns.filter((column) => !keys.includes(column));
+  if (isSqlite(db)) {
+    const assigned = set.map((column) => `${quoted(column)} = ?`).join(', ');
+    const found = keys.map((column) => `${quoted(column)} = ?`).join(' and ');
+    const text = `update ${quoted(table)} set ${assigned} where ${found}`;
+    return await runBatch(db, text, { op: 'many', rows: sqliteRows([...set, ...keys], rows) });
+  }
+  const assigned = set.map((column) => `${quoted(column)} = "given".${quoted(column)}`).join(', ');
+  const found = keys.map((key) => `"stored".${quoted(key)} = "given".${quoted(key)}`).join(' and ');
+  const text =
+    `update ${quoted(table)} as "stored" set ${assigned} ` +
+    `from ${recordset(table)} as "given" where ${found}`;
+  return await runBatch(db, text, { op: 'run', rows: [[jsonRows(columns, rows)]] });
+}
+
+/** The keys of the first row, which all the others must have too; empty when there are no rows. */
+function columnsOf(rows: readonly object[]): string[] {
+  return rows[0] === undefined ? [] : Object.keys(rows[0]);
+}
+
+function quoted(name: string): string {
+  if (!/^[a-z_]+$/.test(name)) throw new TypeError(`not the name of a column: ${name}`);
+  return `"${name}"`;
+}
+
+function conflictClause<T extends TableName>({ columns, update }: OnConflict<T>): string {
+  const target = `on conflict (${columns.map(quoted).join(', ')})`;
+  if (update === undefined) return `${target} do nothing`;
+  const set = update.map((column) => `${quoted(column)} = excluded.${quoted(column)}`);
+  return `${target} do update set ${set.join(', ')}`;
+}
+
+/** Arrays of values; an id that repeats from one row to the next is converted, and later sent, once. */
+function sqliteRows(columns: readonly string[], rows: readonly object[]): unknown[][] {
+  const above: unknown[] = [];
+  const converted: unknown[] = [];
+  return rows.map((row) =>
+    columns.map((column, at) => {
+      const value = (row as Record<string, unknown>)[column];
+      if (value !== above[at] || typeof value !== 'string') {
+        above[at] = value;
+        converted[at] = storedValue(column, value);
+      }
+      return converted[at];
+    }),
+  );
+}
+
+/** The rows as one JSON array of objects; byte strings in PostgreSQL's hexadecimal form (manual, §8.4.1). */
+function jsonRows(columns: readonly string[], rows: readonly object[]): string {
+  const plain = rows.map((row) => {
+    const object: Record<string, unknown> = {};
+    for (const column of columns) {
+      const value: unknown = (row as Record<string, unknown>)[column];
+      assertStorable(value);
+      object[column] = value instanceof Uint8Array ? `\\x${value.toHex()}` : value;
+    }
+    return object;
+  });
+  return JSON.stringify(plain);
+}
+
+function recordset(table: string): string {
+  return `json_populate_recordset(null::${quoted(table)}, $1::json)`;
+}

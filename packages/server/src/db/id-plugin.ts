@@ -1,0 +1,167 @@
+// Ids are text in TypeScript and 16-byte blobs in SQLite: this Kysely plugin is the only place where queries and
+// results change from one to the other. It goes by COLUMN NAME (isIdColumn), never by what a value looks like, so
+// that a rule id which happens to be a UUID stays text. Installed by sqlite.ts; PostgreSQL needs none of it.
+//
+// Converted: inserted and updated values, comparisons whose left side is an id column (also in lists, between and
+// tuples), and results, aliases included. Fragments of raw SQL and values in a select use `idValue` (dialect.ts).
+
+import {
+  type BinaryOperationNode,
+  type ColumnUpdateNode,
+  type InsertQueryNode,
+  type KyselyPlugin,
+  type OperationNode,
+  OperationNodeTransformer,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  type PrimitiveValueListNode,
+  type QueryId,
+  type QueryResult,
+  type RootOperationNode,
+  type TupleNode,
+  type UnknownRow,
+  type ValueListNode,
+  type ValueNode,
+  type ValuesNode,
+} from 'kysely';
+import { ID_BYTES, idToBytes, idToText } from './ids.ts';
+import { isIdColumn } from './tables.ts';
+
+/** See the head of this file. Stateless apart from Kysely's own stack: one instance serves any number of queries. */
+export class IdPlugin implements KyselyPlugin {
+  readonly #transformer = new IdTransformer();
+
+  transformQuery(args: PluginTransformQueryArgs): RootOperationNode {
+    return this.#transformer.transformNode(args.node, args.queryId);
+  }
+
+  /** Rows come from our own driver as fresh objects, and are changed in place. */
+  async transformResult(args: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    const { rows } = args.result;
+    const first = rows[0];
+    if (first === undefined) return args.result;
+    for (const name of Object.keys(first)) {
+      if (!isIdColumn(name)) continue;
+      for (const row of rows) {
+        const value = row[name];
+        if (value instanceof Uint8Array && value.length === ID_BYTES) row[name] = idToText(value);
+      }
+    }
+    return args.result;
+  }
+}
+
+/** The value as it is stored in a column of this name: only texts in id columns change. */
+export function storedValue(column: string, value: unknown): unknown {
+  return typeof value === 'string' && isIdColumn(column) ? idToBytes(value) : value;
+}
+
+class IdTransformer extends OperationNodeTransformer {
+  protected override transformInsertQuery(node: InsertQueryNode, id?: QueryId): InsertQueryNode {
+    const { columns, values } = node;
+    if (columns === undefined || values?.kind !== 'ValuesNode') {
+      return super.transformInsertQuery(node, id);
+    }
+    const names = columns.map((column) => column.column.name);
+    const converted: ValuesNode = {
+      ...(values as ValuesNode),
+      values: (values as ValuesNode).values.map((row) => convertedRow(row, names)),
+    };
+    return super.transformInsertQuery({ ...node, values: converted }, id);
+  }
+
+  protected override transformColumnUpdate(node: ColumnUpdateNode, id?: QueryId): ColumnUpdateNode {
+    const name = columnName(node.column);
+    if (name === null || !isIdColumn(name)) return super.transformColumnUpdate(node, id);
+    return super.transformColumnUpdate({ ...node, value: convertedId(node.value) }, id);
+  }
+
+  protected override transformBinaryOperation(
+    node: BinaryOperationNode,
+    id?: QueryId,
+  ): BinaryOperationNode {
+    const rightOperand = convertedOperand(node.leftOperand, node.rightOperand);
+    return super.transformBinaryOperation({ ...node, rightOperand }, id);
+  }
+}
+
+/** The name of the column that a node refers to; null when it isn't one. */
+function columnName(node: OperationNode): string | null {
+  if (node.kind === 'ColumnNode') {
+    return (node as unknown as { column: { name: string } }).column.name;
+  }
+  if (node.kind === 'ReferenceNode') {
+    return columnName((node as unknown as { column: OperationNode }).column);
+  }
+  return null;
+}
+
+/** The right side of a comparison, converted where the left side is an id column or a tuple with some. */
+function convertedOperand(left: OperationNode, right: OperationNode): OperationNode {
+  if (left.kind === 'TupleNode') {
+    const names = (left as TupleNode).values.map(columnName);
+    return convertedTuple(right, names);
+  }
+  const name = columnName(left);
+  return name !== null && isIdColumn(name) ? convertedId(right) : right;
+}
+
+/** A tuple, or a list of tuples, position by position. */
+function convertedTuple(node: OperationNode, names: readonly (string | null)[]): OperationNode {
+  if (node.kind === 'TupleNode') {
+    const values = (node as TupleNode).values.map((value, at) => {
+      const name = names[at];
+      return name !== null && name !== undefined && isIdColumn(name) ? convertedId(value) : value;
+    });
+    return { ...node, values } as TupleNode;
+  }
+  if (node.kind === 'ValueListNode') {
+    const values = (node as ValueListNode).values.map((value) => convertedTuple(value, names));
+    return { ...node, values } as ValueListNode;
+  }
+  return node;
+}
+
+/** Every value below `node` as an id; references, subqueries and raw fragments stay as they are. */
+function convertedId(node: OperationNode): OperationNode {
+  switch (node.kind) {
+    case 'ValueNode': {
+      const { value } = node as ValueNode;
+      return typeof value === 'string' ? ({ ...node, value: idToBytes(value) } as ValueNode) : node;
+    }
+    case 'PrimitiveValueListNode': {
+      const { values } = node as PrimitiveValueListNode;
+      return { ...node, values: values.map(idOf) } as PrimitiveValueListNode;
+    }
+    case 'ValueListNode': {
+      const { values } = node as ValueListNode;
+      return { ...node, values: values.map(convertedId) } as ValueListNode;
+    }
+    case 'AndNode': {
+      // `between a and b` is built as a comparison with an AndNode.
+      const { left, right } = node as unknown as { left: OperationNode; right: OperationNode };
+      return { ...node, left: convertedId(left), right: convertedId(right) } as OperationNode;
+    }
+    default:
+      return node;
+  }
+}
+
+function convertedRow(
+  row: PrimitiveValueListNode | ValueListNode,
+  names: readonly string[],
+): PrimitiveValueListNode | ValueListNode {
+  if (row.kind === 'PrimitiveValueListNode') {
+    return { ...row, values: row.values.map((value, at) => storedValue(names[at] ?? '', value)) };
+  }
+  return {
+    ...row,
+    values: row.values.map((value, at) =>
+      isIdColumn(names[at] ?? '') ? convertedId(value) : value,
+    ),
+  };
+}
+
+function idOf(value: unknown): unknown {
+  return typeof value === 'string' ? idToBytes(value) : value;
+}

@@ -1,0 +1,63 @@
+// UUIDs between their two shapes: 36 characters of lower-case text in TypeScript, 16 bytes in SQLite. Table-driven,
+// because every list and every ingested row passes here. Called by id-plugin.ts (Kysely queries and results) and by
+// sqlite-wire.ts (batches of rows). Anything that is not a UUID throws, as PostgreSQL's uuid type does.
+
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
+  byte.toString(16).padStart(2, '0'),
+);
+
+// Character code -> value of the hexadecimal digit; 255 for everything else.
+const DIGIT = new Uint8Array(128).fill(255);
+for (let value = 0; value < 16; value++) {
+  const digit = value.toString(16);
+  DIGIT[digit.charCodeAt(0)] = value;
+  DIGIT[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
+// Where in the text each of the 16 bytes begins; the dashes stand at 8, 13, 18 and 23 (RFC 9562 §4).
+const OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+const DASH = 45;
+
+/** Number of bytes of an id. */
+export const ID_BYTES = 16;
+
+/** Writes the 16 bytes of `text` into `target` at `offset`. Throws a TypeError when it is not a UUID. */
+export function writeId(text: string, target: Uint8Array, offset: number): void {
+  let bad =
+    text.length !== 36 ||
+    text.charCodeAt(8) !== DASH ||
+    text.charCodeAt(13) !== DASH ||
+    text.charCodeAt(18) !== DASH ||
+    text.charCodeAt(23) !== DASH;
+  for (let i = 0; i < ID_BYTES && !bad; i++) {
+    const at = OFFSETS[i] as number;
+    const high = DIGIT[text.charCodeAt(at)] ?? 255;
+    const low = DIGIT[text.charCodeAt(at + 1)] ?? 255;
+    bad = (high | low) > 15;
+    target[offset + i] = (high << 4) | low;
+  }
+  if (bad) throw new TypeError(`not a UUID: ${JSON.stringify(text.slice(0, 60))}`);
+}
+
+/** The 16 bytes of a UUID. Throws a TypeError when `text` is not one. */
+export function idToBytes(text: string): Uint8Array {
+  const bytes = new Uint8Array(ID_BYTES);
+  writeId(text, bytes, 0);
+  return bytes;
+}
+
+/** The lower-case text of 16 bytes, which may be any bytes at all. */
+export function idToText(b: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < ID_BYTES; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) text += '-';
+    text += HEX[b[i] as number];
+  }
+  return text;
+}
+
+/** Throws a TypeError unless `text` is a UUID in lower-case text: what a tenant scope has to be. */
+export function assertId(text: string): void {
+  writeId(text, new Uint8Array(ID_BYTES), 0);
+  if (text !== text.toLowerCase()) throw new TypeError('an id is lower-case text');
+}

@@ -1,0 +1,98 @@
+// Brings a database to this program's schema: the files migrations/<kind>/NNNN_name.sql in order, each in one
+// transaction together with its row in schema_version. Several nodes may start at once: each step is taken under a
+// lock and looks again at what is there. Refused, before anything is changed: a database newer than the program, and
+// a migration that was edited after it had been applied. Called by main.ts before the server listens.
+
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { sql } from 'kysely';
+import type { Database, Db } from './db.ts';
+import { migrationLock, runScript } from './dialect.ts';
+
+/** The schema can't be brought to this program's: says what to do, for the operator who starts the server. */
+export class MigrationError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MigrationError';
+  }
+}
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  readonly sha256: string;
+}
+
+const FILES = new URL('../../migrations/', import.meta.url);
+const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
+
+/** The migrations of one kind of database, in order. Throws when a number is used twice or left out. */
+export async function readMigrations(kind: string, from: URL = FILES): Promise<Migration[]> {
+  const directory = new URL(`${kind}/`, from);
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+  const migrations: Migration[] = [];
+  for (const file of names) {
+    const [, digits, name] = FILE_NAME.exec(file) ?? [];
+    if (digits === undefined || name === undefined || Number(digits) !== migrations.length + 1) {
+      throw new MigrationError(`${file} isn't the next migration: NNNN_name.sql, without gaps`);
+    }
+    const bytes = await readFile(new URL(file, directory));
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    migrations.push({ version: Number(digits), name, text: bytes.toString('utf8'), sha256 });
+  }
+  return migrations;
+}
+
+/**
+ * Applies what is missing and returns the versions that this call applied: none when the schema is up to date.
+ * `nowMs` is what is recorded as the time. Idempotent; safe beside other nodes doing the same.
+ */
+export async function migrate(database: Database, nowMs: number, from?: URL): Promise<number[]> {
+  const migrations = await readMigrations(database.kind, from);
+  const applied: number[] = [];
+  for (;;) {
+    const version = await database.transaction('system', (tx) => step(tx, migrations, nowMs));
+    if (version === null) return applied;
+    applied.push(version);
+  }
+}
+
+/** Applies the first migration that is missing; null when there is none. */
+async function step(
+  tx: Db,
+  migrations: readonly Migration[],
+  nowMs: number,
+): Promise<number | null> {
+  await migrationLock(tx);
+  await sql`create table if not exists schema_version (
+    version integer not null primary key,
+    name text not null,
+    sha256 text not null,
+    applied_at bigint not null
+  )`.execute(tx);
+  const done = await tx.selectFrom('schema_version').selectAll().orderBy('version').execute();
+  for (const { version, name, sha256 } of done) {
+    const known = migrations[version - 1];
+    if (known === undefined) {
+      throw new MigrationError(
+        `the database has schema ${version} (${name}), this program knows ${migrations.length}: ` +
+          'start the newer Muster, or restore a backup from before its first start',
+      );
+    }
+    if (known.sha256 !== sha256) {
+      throw new MigrationError(
+        `migration ${version} (${name}) was changed after it was applied here`,
+      );
+    }
+  }
+  const next = migrations[done.length];
+  if (next === undefined) return null;
+  await runScript(tx, next.text);
+  const { version, name, sha256 } = next;
+  await tx
+    .insertInto('schema_version')
+    .values({ version, name, sha256, applied_at: nowMs })
+    .execute();
+  return version;
+}

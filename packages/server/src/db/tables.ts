@@ -1,0 +1,394 @@
+// The tables as TypeScript sees them, for Kysely: ids are lower-case UUID text, byte strings are Uint8Array, every
+// number is an integer and a time is milliseconds UTC. The truth is migrations/*/0001_start.sql; a test compares the
+// two, column by column. The sets below say at run time which columns hold ids and bytes: ids are 16-byte blobs on
+// SQLite and are converted by these names (id-plugin.ts), never by what a value looks like.
+
+/** 0 or 1: both databases keep flags as integers. */
+export type Flag = 0 | 1;
+/** 0 critical, 1 high, 2 medium, 3 low, 4 info: the order in which lists show them. */
+export type Severity = 0 | 1 | 2 | 3 | 4;
+export type KeyKind = 'runner' | 'operator' | 'enrolment';
+export type RunnerAdmin = 'active' | 'paused' | 'revoked';
+export type Presence = 'never' | 'online' | 'late' | 'stopped' | 'offline';
+export type Role = 'viewer' | 'analyst' | 'admin';
+export type KeyState = 'candidate' | 'superseded' | 'proven' | 'retired' | 'revoked';
+export type CommandStatus =
+  | 'pending'
+  | 'acknowledged'
+  | 'running'
+  | 'completed'
+  | 'failed'
+  | 'canceled'
+  | 'expired';
+export type AttemptOutcome = 'completed' | 'failed' | 'released' | 'lost' | 'canceled';
+export type UploadFormat = 'auto' | 'ctis' | 'sarif';
+export type UploadState =
+  | 'receiving'
+  | 'received'
+  | 'processing'
+  | 'processed'
+  | 'refused'
+  | 'failed';
+export type FindingStatus =
+  | 'open'
+  | 'confirmed'
+  | 'in_progress'
+  | 'resolved'
+  | 'false_positive'
+  | 'accepted'
+  | 'duplicate'
+  | 'suppressed';
+export type Resolution = 'fixed' | 'by_operator';
+
+/** Written by migrate.ts alone: one row for each migration that this database has seen. */
+export interface SchemaVersionTable {
+  version: number;
+  name: string;
+  sha256: string;
+  applied_at: number;
+}
+
+export interface InstallationTable {
+  id: number;
+  master_key_check: Uint8Array;
+  created_at: number;
+}
+
+export interface TenantTable {
+  id: string;
+  name: string;
+  created_at: number;
+}
+
+export interface CredentialTable {
+  key_id: string;
+  tenant_id: string;
+  kind: KeyKind;
+}
+
+export interface RunnerTable {
+  tenant_id: string;
+  id: string;
+  name: string;
+  admin: RunnerAdmin;
+  labels: string;
+  created_at: number;
+  created_by: string;
+  enrollment_id: string | null;
+  presence: Presence;
+  presence_since: number;
+  last_seen_at: number | null;
+  interval_ms: number;
+  version: string | null;
+  hostname: string | null;
+  region: string | null;
+  reported: string | null;
+  reported_at: number | null;
+}
+
+export interface ApiKeyTable {
+  tenant_id: string;
+  key_id: string;
+  kind: KeyKind;
+  runner_id: string | null;
+  name: string;
+  role: Role | null;
+  scopes: string | null;
+  labels: string | null;
+  secret_hash: Uint8Array;
+  state: KeyState;
+  parent_key_id: string | null;
+  uses_left: number | null;
+  created_at: number;
+  created_by: string;
+  expires_at: number | null;
+  retires_at: number | null;
+  first_used_at: number | null;
+  last_used_at: number | null;
+  last_used_from: string | null;
+}
+
+export interface CommandTable {
+  tenant_id: string;
+  id: string;
+  type: string;
+  payload: string | null;
+  priority: number;
+  status: CommandStatus;
+  runner_id: string | null;
+  holder_id: string | null;
+  attempt: number;
+  max_attempts: number;
+  retry_on_fail: Flag;
+  timeout_ms: number;
+  lease_until: number | null;
+  deadline_at: number | null;
+  created_at: number;
+  created_by: string;
+  scheduled_at: number | null;
+  expires_at: number | null;
+  acknowledged_at: number | null;
+  started_at: number | null;
+  completed_at: number | null;
+  cancel_requested_at: number | null;
+  result: string | null;
+  error_message: string | null;
+  reason: string | null;
+}
+
+export interface CommandAttemptTable {
+  tenant_id: string;
+  command_id: string;
+  attempt: number;
+  runner_id: string;
+  acknowledged_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+  outcome: AttemptOutcome | null;
+  answer_digest: Uint8Array | null;
+}
+
+export interface UploadTable {
+  tenant_id: string;
+  id: string;
+  runner_id: string;
+  key_id: string;
+  format: UploadFormat;
+  encoding: string;
+  wire_bytes: number;
+  stored_bytes: number;
+  decoded_bytes: number | null;
+  sha256: Uint8Array | null;
+  context: string;
+  context_digest: Uint8Array;
+  command_id: string | null;
+  state: UploadState;
+  attempt: number;
+  lease_until: number | null;
+  lease_holder: string | null;
+  not_before: number;
+  received_at: number;
+  started_at: number | null;
+  finished_at: number | null;
+  answered_at: number | null;
+  tool: string | null;
+  analyses: number | null;
+  items_total: number | null;
+  items_done: number | null;
+  receipt: string | null;
+  problem: string | null;
+}
+
+export interface UploadChunkTable {
+  tenant_id: string;
+  upload_id: string;
+  seq: number;
+  sealed: Uint8Array;
+}
+
+export interface UploadBatchTable {
+  tenant_id: string;
+  upload_id: string;
+  batch: number;
+  counts: string;
+}
+
+export interface IdempotencyTable {
+  tenant_id: string;
+  runner_id: string;
+  idempotency_key: string;
+  upload_id: string;
+  sha256: Uint8Array;
+  created_at: number;
+}
+
+export interface AssetTable {
+  tenant_id: string;
+  id: string;
+  kind: string;
+  kind_class: string;
+  value: string;
+  name: string;
+  criticality: string | null;
+  is_fallback: Flag;
+  default_ref_id: string | null;
+  attributes: string | null;
+  first_seen_at: number;
+  last_seen_at: number;
+  created_upload_id: string;
+}
+
+export interface AssetRefTable {
+  tenant_id: string;
+  id: string;
+  asset_id: string;
+  name: string;
+  claimed_default: Flag;
+  created_at: number;
+}
+
+export interface ScopeTable {
+  tenant_id: string;
+  asset_id: string;
+  tool: string;
+  category: string;
+  holder_upload_id: string | null;
+  lease_until: number | null;
+}
+
+export interface AnalysisTable {
+  tenant_id: string;
+  ref_id: string;
+  tool: string;
+  category: string;
+  last_upload_id: string;
+  last_seen_at: number;
+  commit_sha: string | null;
+  held_digest: Uint8Array | null;
+  held_count: number;
+}
+
+export interface ComponentTable {
+  tenant_id: string;
+  asset_id: string;
+  identity: string;
+  name: string;
+  version: string | null;
+  document: string;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+export interface RelationshipTable {
+  tenant_id: string;
+  from_asset_id: string;
+  type: string;
+  to_asset_id: string;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+export interface FindingTable {
+  tenant_id: string;
+  id: string;
+  asset_id: string;
+  tool: string;
+  category: string;
+  type: string;
+  rule_id: string;
+  title: string;
+  severity: Severity;
+  severity_override: Severity | null;
+  status: FindingStatus;
+  resolution: Resolution | null;
+  status_by: string;
+  status_at: number;
+  accepted_until: number | null;
+  path: string | null;
+  start_line: number | null;
+  evidence: Uint8Array;
+  base_fingerprint: string | null;
+  detail_digest: Uint8Array;
+  matched_by: string;
+  first_seen_at: number;
+  last_seen_at: number;
+  created_upload_id: string;
+  last_upload_id: string;
+}
+
+export interface FindingDetailTable {
+  tenant_id: string;
+  finding_id: string;
+  document: string;
+}
+
+export interface FindingRefTable {
+  tenant_id: string;
+  ref_id: string;
+  finding_id: string;
+  present: Flag;
+  first_seen_at: number;
+  first_commit: string | null;
+  last_seen_at: number;
+  last_commit: string | null;
+  last_upload_id: string;
+}
+
+export interface FindingEventTable {
+  tenant_id: string;
+  finding_id: string;
+  id: string;
+  at: number;
+  kind: string;
+  by_whom: string;
+  data: string;
+}
+
+export interface EventTable {
+  tenant_id: string;
+  id: string;
+  at: number;
+  kind: string;
+  data: string;
+}
+
+/** Every table by its name; what Kysely checks a query's text against. */
+export interface Tables {
+  schema_version: SchemaVersionTable;
+  installation: InstallationTable;
+  tenant: TenantTable;
+  credential: CredentialTable;
+  runner: RunnerTable;
+  api_key: ApiKeyTable;
+  command: CommandTable;
+  command_attempt: CommandAttemptTable;
+  upload: UploadTable;
+  upload_chunk: UploadChunkTable;
+  upload_batch: UploadBatchTable;
+  idempotency: IdempotencyTable;
+  asset: AssetTable;
+  asset_ref: AssetRefTable;
+  scope: ScopeTable;
+  analysis: AnalysisTable;
+  component: ComponentTable;
+  relationship: RelationshipTable;
+  finding: FindingTable;
+  finding_detail: FindingDetailTable;
+  finding_ref: FindingRefTable;
+  finding_event: FindingEventTable;
+  event: EventTable;
+}
+
+export type TableName = keyof Tables;
+
+/** Columns that hold a UUID: `uuid` on PostgreSQL, 16-byte blobs on SQLite (installation.id, a number, is left alone). */
+export const ID_COLUMNS: ReadonlySet<string> = new Set([
+  ...'tenant_id id runner_id holder_id command_id upload_id created_upload_id last_upload_id'.split(
+    ' ',
+  ),
+  ...'holder_upload_id asset_id from_asset_id to_asset_id ref_id default_ref_id finding_id'.split(
+    ' ',
+  ),
+]);
+
+/** Columns whose names end in _id and which nevertheless hold text, whatever that text looks like. */
+export const TEXT_ID_COLUMNS: ReadonlySet<string> = new Set(
+  'key_id parent_key_id rule_id enrollment_id'.split(' '),
+);
+
+/** Columns that hold byte strings: `bytea` on PostgreSQL, blobs on SQLite. */
+export const BYTES_COLUMNS: ReadonlySet<string> = new Set([
+  ...'answer_digest context_digest detail_digest evidence held_digest master_key_check sealed'.split(
+    ' ',
+  ),
+  ...'secret_hash sha256'.split(' '),
+]);
+
+/**
+ * Whether a column or alias of this name holds an id: one of ID_COLUMNS, or an alias that ends in one of them
+ * (`source_asset_id`), but never one of the text columns above.
+ */
+export function isIdColumn(name: string): boolean {
+  if (ID_COLUMNS.has(name)) return true;
+  return name.endsWith('_id') && !TEXT_ID_COLUMNS.has(name);
+}

@@ -1,0 +1,239 @@
+// SQL by which operators see findings and assets, and set the status of a finding.
+
+import type { AssetKind, FindingStatus } from '@muster/contract';
+import { type Selectable, sql } from 'kysely';
+import type { Db } from '../db/db.ts';
+import type { AssetTable, FindingEventTable, FindingTable } from '../db/tables.ts';
+
+export type FindingRow = Selectable<FindingTable>;
+export type AssetRow = Selectable<AssetTable>;
+
+/** A finding with the name of its asset, and whether its first upload is still being processed. */
+export interface ListedFinding extends FindingRow {
+  readonly asset_name: string;
+  readonly upload_state: string | null;
+}
+
+const listed = (db: Db, tenantId: string) =>
+  db
+    .selectFrom('finding')
+    .innerJoin('asset', (join) =>
+      join
+        .onRef('asset.tenant_id', '=', 'finding.tenant_id')
+        .onRef('asset.id', '=', 'finding.asset_id'),
+    )
+    .leftJoin('upload', (join) =>
+      join
+        .onRef('upload.tenant_id', '=', 'finding.tenant_id')
+        .onRef('upload.id', '=', 'finding.created_upload_id'),
+    )
+    .selectAll('finding')
+    .select(['asset.name as asset_name', 'upload.state as upload_state'])
+    .where('finding.tenant_id', '=', tenantId);
+
+export interface FindingPageQuery {
+  readonly status: FindingStatus | null;
+  readonly severity: number | null;
+  readonly assetId: string | null;
+  readonly tool: string | null;
+  readonly ruleId: string | null;
+  readonly pathStart: string | null;
+  readonly after: { severity: number; id: string } | null;
+  readonly limit: number;
+}
+
+/** Worst first, then newest; one more than `limit` tells that there is another page. */
+export async function pageFindings(
+  db: Db,
+  tenantId: string,
+  page: FindingPageQuery,
+): Promise<ListedFinding[]> {
+  let query = listed(db, tenantId)
+    .orderBy('finding.severity')
+    .orderBy('finding.id', 'desc')
+    .limit(page.limit + 1);
+  if (page.status !== null) query = query.where('finding.status', '=', page.status);
+  if (page.severity !== null) {
+    query = query.where('finding.severity', '=', page.severity as FindingRow['severity']);
+  }
+  if (page.assetId !== null) query = query.where('finding.asset_id', '=', page.assetId);
+  if (page.tool !== null) query = query.where('finding.tool', '=', page.tool);
+  if (page.ruleId !== null) query = query.where('finding.rule_id', '=', page.ruleId);
+  if (page.pathStart !== null) {
+    // A range instead of LIKE: it takes wildcards literally and an index helps it.
+    query = query
+      .where('finding.path', '>=', page.pathStart)
+      .where('finding.path', '<', `${page.pathStart}\u{10ffff}`);
+  }
+  const after = page.after;
+  if (after !== null) {
+    query = query.where((eb) =>
+      eb.or([
+        eb('finding.severity', '>', after.severity as FindingRow['severity']),
+        eb.and([
+          eb('finding.severity', '=', after.severity as FindingRow['severity']),
+          eb('finding.id', '<', after.id),
+        ]),
+      ]),
+    );
+  }
+  return await query.execute();
+}
+
+export async function findFinding(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<ListedFinding | undefined> {
+  return await listed(db, tenantId).where('finding.id', '=', id).executeTakeFirst();
+}
+
+export async function findingDocument(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('finding_detail')
+    .select('document')
+    .where('tenant_id', '=', tenantId)
+    .where('finding_id', '=', id)
+    .executeTakeFirst();
+  return row?.document;
+}
+
+/** Where it was seen, the default ref first. */
+export async function findingRefs(db: Db, tenantId: string, finding: FindingRow) {
+  return await db
+    .selectFrom('asset_ref')
+    .innerJoin('finding_ref', (join) =>
+      join
+        .onRef('finding_ref.tenant_id', '=', 'asset_ref.tenant_id')
+        .onRef('finding_ref.ref_id', '=', 'asset_ref.id'),
+    )
+    .innerJoin('asset', (join) =>
+      join
+        .onRef('asset.tenant_id', '=', 'asset_ref.tenant_id')
+        .onRef('asset.id', '=', 'asset_ref.asset_id'),
+    )
+    .selectAll('finding_ref')
+    .select(['asset_ref.name', 'asset_ref.id as id', 'asset.default_ref_id'])
+    .where('asset_ref.tenant_id', '=', tenantId)
+    .where('asset_ref.asset_id', '=', finding.asset_id)
+    .where('finding_ref.finding_id', '=', finding.id)
+    .orderBy('asset_ref.id')
+    .execute();
+}
+
+/** What happened to it, newest first. */
+export async function findingEvents(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<Selectable<FindingEventTable>[]> {
+  return await db
+    .selectFrom('finding_event')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('finding_id', '=', id)
+    .orderBy('id', 'desc')
+    .limit(200)
+    .execute();
+}
+
+/** Guarded by the status it was decided on. Zero: it has changed meanwhile. */
+export async function setStatus(
+  db: Db,
+  judged: Pick<FindingRow, 'tenant_id' | 'id' | 'status'>,
+  set: Pick<FindingRow, 'status' | 'resolution' | 'status_by' | 'status_at' | 'accepted_until'>,
+): Promise<number> {
+  const result = await db
+    .updateTable('finding')
+    .set(set)
+    .where('tenant_id', '=', judged.tenant_id)
+    .where('id', '=', judged.id)
+    .where('status', '=', judged.status)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+export async function insertFindingEvent(
+  db: Db,
+  row: Selectable<FindingEventTable>,
+): Promise<void> {
+  await db.insertInto('finding_event').values(row).execute();
+}
+
+/** An acceptance past its end date: open again. */
+export async function endAcceptances(db: Db, nowMs: number): Promise<number> {
+  const result = await db
+    .updateTable('finding')
+    .set({ status: 'open', status_by: 'acceptance ended', status_at: nowMs, accepted_until: null })
+    .where('status', '=', 'accepted')
+    .where('accepted_until', '<=', nowMs)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+export interface ListedAsset extends AssetRow {
+  readonly default_ref_name: string | null;
+  readonly open_findings: number;
+}
+
+const assets = (db: Db, tenantId: string) =>
+  db
+    .selectFrom('asset')
+    .leftJoin('asset_ref', (join) =>
+      join
+        .onRef('asset_ref.tenant_id', '=', 'asset.tenant_id')
+        .onRef('asset_ref.id', '=', 'asset.default_ref_id'),
+    )
+    .selectAll('asset')
+    .select((eb) => [
+      'asset_ref.name as default_ref_name',
+      eb
+        .selectFrom('finding')
+        .select(sql<number>`count(*)`.as('open'))
+        .whereRef('finding.tenant_id', '=', 'asset.tenant_id')
+        .whereRef('finding.asset_id', '=', 'asset.id')
+        .where('finding.status', 'in', ['open', 'confirmed', 'in_progress'])
+        .as('open_findings'),
+    ])
+    .where('asset.tenant_id', '=', tenantId);
+
+export interface AssetPageQuery {
+  readonly kind: AssetKind | null;
+  readonly valuePart: string | null;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Newest first; one more than `limit` tells that there is another page. */
+export async function pageAssets(
+  db: Db,
+  tenantId: string,
+  page: AssetPageQuery,
+): Promise<ListedAsset[]> {
+  let query = assets(db, tenantId)
+    .orderBy('asset.id', 'desc')
+    .limit(page.limit + 1);
+  if (page.kind !== null) query = query.where('asset.kind', '=', page.kind);
+  const part = page.valuePart;
+  if (part !== null) {
+    query = query.where((eb) =>
+      eb.or([eb('asset.value', 'like', `%${part}%`), eb('asset.name', 'like', `%${part}%`)]),
+    );
+  }
+  if (page.after !== null) query = query.where('asset.id', '<', page.after);
+  return (await query.execute()) as ListedAsset[];
+}
+
+export async function findAsset(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<ListedAsset | undefined> {
+  return (await assets(db, tenantId).where('asset.id', '=', id).executeTakeFirst()) as
+    | ListedAsset
+    | undefined;
+}

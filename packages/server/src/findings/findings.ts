@@ -1,0 +1,234 @@
+// Findings and assets as operators work with them: lists, one finding with all that is known, setting a status.
+
+import {
+  type Asset,
+  ASSET_KINDS,
+  type AssetKind,
+  type Finding,
+  type FindingStatus,
+  SEVERITIES,
+  type Severity,
+} from '@muster/contract';
+import type { Database } from '../db/db.ts';
+import { present } from '../lib/assert.ts';
+import { type Clock, isoTime, isoTimeOrNull } from '../lib/clock.ts';
+import { type FindingId, newId, parseId, type TenantId } from '../lib/ids.ts';
+import { Problem } from '../lib/problem.ts';
+import {
+  endAcceptances,
+  findAsset,
+  findFinding,
+  findingDocument,
+  findingEvents,
+  findingRefs,
+  insertFindingEvent,
+  type ListedAsset,
+  type ListedFinding,
+  pageAssets,
+  pageFindings,
+  setStatus,
+} from './findings.queries.ts';
+
+export interface FindingFilter {
+  readonly status?: FindingStatus;
+  readonly severity?: Severity;
+  readonly asset_id?: string;
+  readonly tool?: string;
+  readonly rule_id?: string;
+  readonly path?: string;
+}
+
+/** One page and whether there is more: rows beyond `limit` say so. */
+export async function listFindings(
+  database: Database,
+  tenantId: TenantId,
+  filter: FindingFilter,
+  after: { severity: number; id: string } | null,
+  limit: number,
+): Promise<ListedFinding[]> {
+  return await pageFindings(database.lists(tenantId), tenantId, {
+    status: filter.status ?? null,
+    severity: filter.severity === undefined ? null : SEVERITIES.indexOf(filter.severity),
+    assetId: filter.asset_id ?? null,
+    tool: filter.tool ?? null,
+    ruleId: filter.rule_id ?? null,
+    pathStart: filter.path ?? null,
+    after,
+    limit,
+  });
+}
+
+export function findingView(row: ListedFinding): Finding {
+  const severity = row.severity_override ?? row.severity;
+  return {
+    id: row.id,
+    asset_id: row.asset_id,
+    asset: row.asset_name,
+    tool: row.tool,
+    category: row.category,
+    type: row.type as Finding['type'],
+    rule_id: row.rule_id,
+    title: row.title,
+    severity: present(SEVERITIES[severity], 'a severity'),
+    severity_overridden: row.severity_override !== null,
+    status: row.status,
+    resolution: row.resolution,
+    status_by: row.status_by,
+    status_at: isoTime(row.status_at),
+    accepted_until: isoTimeOrNull(row.accepted_until),
+    path: row.path,
+    start_line: row.start_line,
+    matched_by: row.matched_by,
+    first_seen_at: isoTime(row.first_seen_at),
+    last_seen_at: isoTime(row.last_seen_at),
+    unfinished: row.upload_state === 'processing' || row.upload_state === 'received',
+  };
+}
+
+async function requireFinding(
+  database: Database,
+  tenantId: TenantId,
+  idText: string,
+): Promise<ListedFinding> {
+  const id = parseId<FindingId>(idText);
+  const row = id === null ? undefined : await findFinding(database.lists(tenantId), tenantId, id);
+  if (row === undefined) throw new Problem('not_found', 'There is no such finding.');
+  return row;
+}
+
+/** Everything that is known of one finding. Problem: not_found. */
+export async function showFinding(database: Database, tenantId: TenantId, idText: string) {
+  const row = await requireFinding(database, tenantId, idText);
+  const db = database.lists(tenantId);
+  const document = await findingDocument(db, tenantId, row.id);
+  const refs = await findingRefs(db, tenantId, row);
+  const events = await findingEvents(db, tenantId, row.id);
+  return {
+    ...findingView(row),
+    base_fingerprint: row.base_fingerprint,
+    detail: document === undefined ? {} : (JSON.parse(document) as unknown),
+    refs: refs.map((ref) => ({
+      name: ref.name,
+      is_default: ref.id === ref.default_ref_id,
+      present: ref.present === 1,
+      first_seen_at: isoTime(ref.first_seen_at),
+      first_commit: ref.first_commit,
+      last_seen_at: isoTime(ref.last_seen_at),
+      last_commit: ref.last_commit,
+    })),
+    events: events.map((event) => ({
+      at: isoTime(event.at),
+      kind: event.kind,
+      by: event.by_whom,
+      data: JSON.parse(event.data) as unknown,
+    })),
+  };
+}
+
+export interface FindingChange {
+  readonly status: FindingStatus;
+  readonly comment?: string;
+  readonly accepted_until?: string;
+}
+
+/** A lost race is judged again. */
+const RACES_MAX = 5;
+
+/**
+ * An operator's decision; it survives re-scans. `resolved` means by the operator. The same status again changes
+ * nothing. Problems: not_found, invalid_body (`accepted_until` without `accepted`).
+ */
+export async function changeFinding(
+  database: Database,
+  clock: Clock,
+  tenantId: TenantId,
+  idText: string,
+  change: FindingChange,
+  by: string,
+): Promise<Finding> {
+  if (change.accepted_until !== undefined && change.status !== 'accepted') {
+    throw new Problem('invalid_body', 'accepted_until goes with the status accepted.', {
+      pointer: '/accepted_until',
+    });
+  }
+  const id = parseId<FindingId>(idText);
+  const nowMs = clock.nowMs();
+  const until = change.accepted_until === undefined ? null : Date.parse(change.accepted_until);
+  return await database.transaction(tenantId, async (tx) => {
+    for (let race = 0; race < RACES_MAX; race += 1) {
+      const row = id === null ? undefined : await findFinding(tx, tenantId, id);
+      if (row === undefined) throw new Problem('not_found', 'There is no such finding.');
+      if (row.status === change.status && row.accepted_until === until) return findingView(row);
+      const set = {
+        status: change.status,
+        resolution: change.status === 'resolved' ? ('by_operator' as const) : null,
+        status_by: by,
+        status_at: nowMs,
+        accepted_until: until,
+      };
+      if ((await setStatus(tx, row, set)) === 0) continue;
+      await insertFindingEvent(tx, {
+        tenant_id: tenantId,
+        finding_id: row.id,
+        id: newId(nowMs),
+        at: nowMs,
+        kind: 'status',
+        by_whom: by,
+        data: JSON.stringify({
+          from: row.status,
+          to: change.status,
+          comment: change.comment ?? null,
+        }),
+      });
+      return findingView({ ...row, ...set });
+    }
+    throw new Problem('unavailable', 'The finding is being changed by somebody else.');
+  });
+}
+
+/** Acceptances past their end date are open again. For upkeep. */
+export async function sweepAcceptances(database: Database, clock: Clock): Promise<number> {
+  return await endAcceptances(database.system(), clock.nowMs());
+}
+
+export async function listAssets(
+  database: Database,
+  tenantId: TenantId,
+  filter: { kind?: AssetKind; value?: string },
+  after: string | null,
+  limit: number,
+): Promise<ListedAsset[]> {
+  return await pageAssets(database.lists(tenantId), tenantId, {
+    kind: filter.kind ?? null,
+    valuePart: filter.value ?? null,
+    after,
+    limit,
+  });
+}
+
+/** Problem: not_found. */
+export async function showAsset(
+  database: Database,
+  tenantId: TenantId,
+  idText: string,
+): Promise<Asset> {
+  const id = parseId<string>(idText);
+  const row = id === null ? undefined : await findAsset(database.lists(tenantId), tenantId, id);
+  if (row === undefined) throw new Problem('not_found', 'There is no such asset.');
+  return assetView(row);
+}
+
+export function assetView(row: ListedAsset): Asset {
+  return {
+    id: row.id,
+    kind: ASSET_KINDS.find((kind) => kind === row.kind) ?? 'unclassified',
+    value: row.value,
+    name: row.name,
+    criticality: row.criticality,
+    is_fallback: row.is_fallback === 1,
+    default_ref: row.default_ref_name,
+    open_findings: Number(row.open_findings),
+    first_seen_at: isoTime(row.first_seen_at),
+    last_seen_at: isoTime(row.last_seen_at),
+  };
+}

@@ -1,0 +1,118 @@
+// From a heartbeat's JSON to what is kept of it: lenient on both eras of the protocol (RP §4.1). A member of the
+// wrong type is left out and named in `ignored`, so that the operator sees it; the call itself never fails for it.
+
+import { limits } from '@muster/contract';
+
+type Check = (value: unknown) => boolean;
+
+const text =
+  (max: number): Check =>
+  (value) =>
+    typeof value === 'string' && value.length <= max;
+const number: Check = (value) => typeof value === 'number' && Number.isFinite(value);
+const integer: Check = (value) => Number.isSafeInteger(value);
+const percent: Check = (value) =>
+  number(value) && (value as number) >= 0 && (value as number) <= 100;
+const texts =
+  (items: number, chars: number): Check =>
+  (value) =>
+    Array.isArray(value) && value.length <= items && value.every(text(chars));
+const object: Check = (value) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const array =
+  (items: number): Check =>
+  (value) =>
+    Array.isArray(value) && value.length <= items;
+
+const MEMBERS: Readonly<Record<string, Check>> = {
+  name: text(255),
+  status: text(64),
+  version: text(255),
+  hostname: text(255),
+  message: text(4096),
+  region: text(255),
+  scanners: texts(200, 255),
+  collectors: texts(200, 255),
+  capabilities: texts(64, 255),
+  uptime_seconds: number,
+  total_scans: integer,
+  errors: integer,
+  cpu_percent: percent,
+  memory_percent: percent,
+  active_jobs: integer,
+  max_concurrent_jobs: integer,
+  os: text(64),
+  arch: text(64),
+  instance_id: text(128),
+  running: texts(1000, 64),
+  queue: object,
+  capacity: object,
+  resources: object,
+  tools: array(64),
+  outbox: object,
+  sdk: object,
+  sensor: object,
+  disk_read_mbps: number,
+  disk_write_mbps: number,
+  network_rx_mbps: number,
+  network_tx_mbps: number,
+  control: object,
+  content: array(256),
+  manifest_digest: text(256),
+  local_policy: object,
+  config_report: object,
+};
+
+export interface HeartbeatReport {
+  /** The members that could be read, as sent. */
+  readonly members: Readonly<Record<string, unknown>>;
+  readonly ignored: readonly string[];
+  readonly isProbe: boolean;
+  readonly saysStopped: boolean;
+  /** Ids of the commands it executes, when it lists them. */
+  readonly running: readonly string[] | null;
+}
+
+const EMPTY: HeartbeatReport = {
+  members: {},
+  ignored: [],
+  isProbe: false,
+  saysStopped: false,
+  running: null,
+};
+
+/** `null` (an empty body) is a bare sign of life. Returns null when the body is no object. */
+export function decodeHeartbeat(body: unknown): HeartbeatReport | null {
+  if (body === null || body === undefined) return EMPTY;
+  if (typeof body !== 'object' || Array.isArray(body)) return null;
+  const members: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null) continue;
+    const check = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
+    if (check?.(value) === true) members[name] = value;
+    else if (ignored.length < 50) ignored.push(name.slice(0, 64));
+  }
+  const isProbe = members['name'] === 'connection-test';
+  const running = members['running'];
+  return {
+    members: isProbe ? {} : members,
+    ignored,
+    isProbe,
+    saysStopped: !isProbe && members['status'] === 'stopped',
+    running: Array.isArray(running) ? (running as string[]) : null,
+  };
+}
+
+/** Newer members beside older ones: what is absent overwrites nothing (contract §3). Bounded in bytes. */
+export function mergeReported(
+  before: Readonly<Record<string, unknown>>,
+  now: HeartbeatReport,
+): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...before, ...now.members };
+  if (now.ignored.length > 0) merged['ignored_members'] = now.ignored;
+  else delete merged['ignored_members'];
+  if (Buffer.byteLength(JSON.stringify(merged)) <= limits.heartbeatReportedBytesMax) return merged;
+  const { name, status, version, hostname, message } = merged;
+  return { name, status, version, hostname, message, too_large: true };
+}

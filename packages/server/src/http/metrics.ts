@@ -1,0 +1,67 @@
+// What Prometheus can read: requests, uploads, presence flushes, the process itself. Labels are closed sets: no id, no
+// path, nothing that a caller chooses.
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  readonly text: () => Promise<string>;
+  readonly answered: (endpointId: string | null, status: number, seconds: number) => void;
+  readonly uploadEnded: (outcome: string, durationMs: number) => void;
+  readonly commandsSwept: (lost: number, expired: number) => void;
+  readonly presenceFlushed: (ok: boolean, runners: number) => void;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'muster_' });
+  const registers = [registry];
+  const requests = new Histogram({
+    name: 'muster_http_request_duration_seconds',
+    help: 'Time from the headers of a request to the end of its answer.',
+    labelNames: ['endpoint', 'status'],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 30],
+    registers,
+  });
+  const uploads = new Histogram({
+    name: 'muster_upload_processing_seconds',
+    help: 'Time from the claim of an upload to its end, by outcome.',
+    labelNames: ['outcome'],
+    buckets: [0.01, 0.05, 0.25, 1, 5, 25, 120],
+    registers,
+  });
+  const lost = new Counter({
+    name: 'muster_command_leases_lost_total',
+    help: 'Commands whose holder lost its lease.',
+    registers,
+  });
+  const expired = new Counter({
+    name: 'muster_commands_expired_total',
+    help: 'Commands that nobody claimed in time.',
+    registers,
+  });
+  const flushes = new Counter({
+    name: 'muster_presence_flushes_total',
+    help: 'Flushes of presence, by result.',
+    labelNames: ['result'],
+    registers,
+  });
+  const flushed = new Gauge({
+    name: 'muster_presence_flushed_runners',
+    help: 'Runners that showed a sign of life between the last two flushes.',
+    registers,
+  });
+  return {
+    text: () => registry.metrics(),
+    answered: (endpointId, status, seconds) =>
+      requests.observe({ endpoint: endpointId ?? 'none', status: String(status) }, seconds),
+    uploadEnded: (outcome, durationMs) => uploads.observe({ outcome }, durationMs / 1000),
+    commandsSwept: (lostCount, expiredCount) => {
+      lost.inc(lostCount);
+      expired.inc(expiredCount);
+    },
+    presenceFlushed: (ok, runners) => {
+      flushes.inc({ result: ok ? 'ok' : 'failed' });
+      if (ok) flushed.set(runners);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+// The only mapper from what was thrown to what the caller is told: RFC 9457, with `code`, `request_id` and, where there
+// is one, the place. Three kinds (ARCHITECTURE.md, Errors): Problem, Unavailable, Defect.
+
+import { STATUS_CODES } from 'node:http';
+import { type ErrorCode, errors, RETRY_AFTER_SECONDS } from '@muster/contract';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { isUnavailable } from '../db/db-errors.ts';
+import { Problem, type ProblemPlace } from '../lib/problem.ts';
+
+/** A problem document and the headers that go with it. */
+export interface ProblemAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly body: Record<string, unknown>;
+}
+
+export function problemAnswer(problem: Problem, requestId: string, path: string): ProblemAnswer {
+  const { code, extras } = problem;
+  const { status, title } = errors[code];
+  const headers: Record<string, string> = {
+    'content-type': 'application/problem+json; charset=utf-8',
+    ...extras.headers,
+  };
+  const retryAfter = extras.retryAfterSeconds ?? RETRY_AFTER_SECONDS[code];
+  if (retryAfter !== undefined) headers['retry-after'] = String(Math.ceil(retryAfter));
+  if (code === 'unauthorized') headers['www-authenticate'] = 'Bearer';
+  const body: Record<string, unknown> = {
+    type: `/docs#error-${code}`,
+    title,
+    status,
+    detail: problem.message,
+    instance: path,
+    code,
+    error: code,
+    message: problem.message,
+    request_id: requestId,
+  };
+  if (extras.pointer !== undefined) body['pointer'] = extras.pointer;
+  if (extras.errors !== undefined) body['errors'] = extras.errors;
+  if (extras.state !== undefined) body['state'] = extras.state;
+  if (extras.uploadId !== undefined) body['upload_id'] = extras.uploadId;
+  if (extras.receipt !== undefined) body['receipt'] = extras.receipt;
+  return { status, headers, body };
+}
+
+/** Classifies what a handler threw. Unknown things are Defects: 500 without detail. */
+export function classify(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (isUnavailable(error))
+    return new Problem('unavailable', 'The database can not answer just now.');
+  const fastify = error as Partial<FastifyError>;
+  if (fastify.validation !== undefined) return invalid(fastify);
+  switch (fastify.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Problem('body_too_large');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new Problem('incomplete_body', 'The body is not as long as Content-Length says.');
+    default:
+      return new Problem('internal');
+  }
+}
+
+/** Ajv's errors as places. In a query or path the place is the parameter's name. */
+function invalid(error: Partial<FastifyError>): Problem {
+  const inBody = error.validationContext === 'body';
+  const places: ProblemPlace[] = (error.validation ?? []).slice(0, 20).map((fault) => {
+    const params = fault.params as { missingProperty?: string; additionalProperty?: string };
+    const member = params.missingProperty ?? params.additionalProperty;
+    const pointer = member === undefined ? fault.instancePath : `${fault.instancePath}/${member}`;
+    return { pointer, code: fault.keyword, detail: fault.message ?? 'not valid' };
+  });
+  const first = places[0];
+  const code: ErrorCode = inBody ? 'invalid_body' : 'invalid_parameter';
+  const detail =
+    first === undefined ? undefined : `${first.pointer || 'The body'} ${first.detail}.`;
+  return new Problem(code, detail, {
+    errors: places,
+    ...(first === undefined ? {} : { pointer: first.pointer }),
+  });
+}
+
+/** Fastify's error handler: logs by kind, answers once. */
+export function handleError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = classify(error);
+  const level = errors[problem.code].log;
+  if (problem.code === 'internal') {
+    request.log.error({ err: error, request_id: request.id }, 'a defect');
+  } else {
+    const cause = problem.extras.cause ?? (error === problem ? undefined : String(error));
+    request.log[level](
+      { code: problem.code, detail: problem.message, cause, request_id: request.id },
+      'refused',
+    );
+  }
+  const answer = problemAnswer(problem, request.id, request.url.split('?', 1)[0] ?? '');
+  // What is left of a body that was refused is not worth reading; the connection can't be used again then.
+  if (!request.raw.complete) void reply.header('connection', 'close');
+  void reply.code(answer.status).headers(answer.headers).send(JSON.stringify(answer.body));
+}
+
+/**
+ * For problems that the HTTP parser answers before there is a request. Keeps the shape, closes the connection.
+ */
+export function rawProblem(status: number): string {
+  const body = JSON.stringify({ title: STATUS_CODES[status], status, code: 'invalid_parameter' });
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+}

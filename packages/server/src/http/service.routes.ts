@@ -1,0 +1,76 @@
+// What the installation says of itself: health, metrics, the API description and its page, the console.
+
+import { endpoints, printOpenApi } from '@muster/contract';
+import type { FastifyInstance } from 'fastify';
+import { Problem } from '../lib/problem.ts';
+import type { ConsoleFiles } from './console-files.ts';
+import { docsPage } from './docs-page.format.ts';
+import { answer, type Gate, type Identity, route } from './route.ts';
+
+export interface ServiceDeps {
+  readonly version: string;
+  readonly databaseKind: string;
+  /** Null when the process can serve; else what is missing. */
+  readonly unready: () => Promise<string | null>;
+  readonly metricsText: () => Promise<string>;
+  readonly metrics: 'loopback' | 'open' | 'off';
+  readonly console: ConsoleFiles | null;
+}
+
+/** No asset from outside, no inline script, nobody's frame. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const PAGE_HEADERS = {
+  'content-security-policy': PAGE_POLICY,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+
+export function serviceRoutes<Caller extends Identity>(
+  app: FastifyInstance,
+  gate: Gate<Caller>,
+  deps: ServiceDeps,
+): void {
+  route(app, gate, endpoints.healthz, async () =>
+    answer(200, { status: 'ok', version: deps.version }),
+  );
+  route(app, gate, endpoints.readyz, async () => {
+    const missing = await deps.unready();
+    if (missing !== null) throw new Problem('unavailable', missing);
+    return answer(200, { status: 'ok', database: deps.databaseKind });
+  });
+  route(app, gate, endpoints.metrics, async ({ request }) => {
+    // The peer of the connection, not a forwarded address: a proxy must not open this by accident.
+    const local =
+      LOOPBACK.test(request.socket.remoteAddress ?? '') &&
+      request.headers['x-forwarded-for'] === undefined;
+    if (deps.metrics === 'off' || (deps.metrics === 'loopback' && !local)) {
+      throw new Problem('not_found', 'There is no such path.');
+    }
+    return answer(200, await deps.metricsText());
+  });
+  const description = printOpenApi(deps.version);
+  route(app, gate, endpoints.openapi, async () => answer(200, description));
+  const page = docsPage(description);
+  route(app, gate, endpoints.docs, async () => answer(200, page.html, { headers: PAGE_HEADERS }));
+  app.get('/docs.css', (_request, reply) =>
+    reply.type('text/css; charset=utf-8').header('cache-control', 'no-cache').send(page.css),
+  );
+  if (deps.console !== null) consoleRoutes(app, deps.console);
+}
+
+function consoleRoutes(app: FastifyInstance, files: ConsoleFiles): void {
+  for (const [path, file] of files) {
+    app.get(path, (_request, reply) =>
+      reply
+        .type(file.type)
+        .headers(file.isPage ? PAGE_HEADERS : {})
+        .header('cache-control', file.isPage ? 'no-cache' : 'public, max-age=31536000, immutable')
+        .send(file.bytes),
+    );
+  }
+}

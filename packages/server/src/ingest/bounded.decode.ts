@@ -1,0 +1,114 @@
+// Copies of foreign JSON (property bags, detail objects) that are safe to store and show: bounded
+// in size, depth and text length, cleaned, credentials masked. What doesn't fit is left out visibly
+// (`…`). `__proto__` is data: objects are built from entries, never by assignment. Called by the
+// report readers.
+
+import { limits } from '@muster/contract';
+import { isCredentialName, MASK, maskOccurrences } from './masking.rules.ts';
+import type { Notes } from './report-notes.decode.ts';
+
+/** Deeper bags are machine state, not something a page shows. */
+const DEPTH_MAX = 12;
+const NAME_CHARS_MAX = 128;
+const TEXT_CHARS_MAX = limits.snippetCharsMax;
+
+/** What the copies of one finding may hold. */
+export interface Budget {
+  /** Characters of JSON (about bytes) that are left. */
+  left: number;
+  /** The finding's secret value, masked wherever a text repeats it. */
+  readonly secret: string | null;
+}
+
+/** A fresh budget; copies of one finding share it. */
+export function newBudget(secret: string | null = null): Budget {
+  return { left: limits.propertiesBytesMax, secret };
+}
+
+/**
+ * A bounded, masked copy; `undefined` when nothing is there: null, and members, lists and objects
+ * without content.
+ */
+export function boundedCopy(value: unknown, notes: Notes, budget: Budget, depth = 0): unknown {
+  switch (typeof value) {
+    case 'string': {
+      const open = maskOccurrences(value, budget.secret);
+      const text = notes.text(open, Math.max(2, Math.min(TEXT_CHARS_MAX, budget.left)));
+      budget.left -= text.length + 2;
+      return text;
+    }
+    case 'number':
+    case 'boolean':
+      budget.left -= 8;
+      return value;
+    case 'object':
+      if (value === null) return undefined;
+      if (depth < DEPTH_MAX) break;
+      notes.countCut();
+      return '…';
+    default:
+      return undefined;
+  }
+  return Array.isArray(value)
+    ? boundedList(value, notes, budget, depth)
+    : boundedObject(value as Record<string, unknown>, notes, budget, depth);
+}
+
+function boundedList(
+  list: readonly unknown[],
+  notes: Notes,
+  budget: Budget,
+  depth: number,
+): unknown[] | undefined {
+  const copies: unknown[] = [];
+  for (const entry of list) {
+    if (budget.left <= 0) {
+      notes.countCut();
+      copies.push('…');
+      break;
+    }
+    const copy = boundedCopy(entry, notes, budget, depth + 1);
+    if (copy !== undefined) copies.push(copy);
+  }
+  return copies.length === 0 ? undefined : copies;
+}
+
+function boundedObject(
+  object: Readonly<Record<string, unknown>>,
+  notes: Notes,
+  budget: Budget,
+  depth: number,
+): Record<string, unknown> | undefined {
+  const entries: [string, unknown][] = [];
+  const isHidden = hidesItsValue(object);
+  for (const [name, value] of Object.entries(object)) {
+    if (value === '') continue;
+    if (budget.left <= 0) {
+      notes.countCut();
+      entries.push(['…', true]);
+      break;
+    }
+    const hide =
+      typeof value === 'string' && (isCredentialName(name) || (isHidden && name === 'value'));
+    const copy = hide ? MASK : boundedCopy(value, notes, budget, depth + 1);
+    if (copy === undefined) continue;
+    budget.left -= name.length + 4;
+    entries.push([notes.text(name, NAME_CHARS_MAX), copy]);
+  }
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+/** `{"name": "Cookie", "value": …}`: a header as CTIS evidence and HAR write it. */
+function hidesItsValue(object: Readonly<Record<string, unknown>>): boolean {
+  return typeof object.name === 'string' && isCredentialName(object.name);
+}
+
+/** Like `boundedCopy`, for members that must be an object. */
+export function boundedBag(
+  value: unknown,
+  notes: Notes,
+  budget: Budget,
+): Readonly<Record<string, unknown>> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return boundedCopy(value, notes, budget) as Record<string, unknown> | undefined;
+}

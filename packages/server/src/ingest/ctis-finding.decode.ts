@@ -1,0 +1,138 @@
+// One CTIS finding (CTIS §2) → the outcome of one item: a finding, not a problem, or a located
+// rejection. Rejected is only what isn't an object or has nothing to be called by; words outside
+// the lists get a warning and a default. Called by ctis.decode.ts, once per finding and pass.
+
+import { FINDING_TYPES, type FindingType, limits, type Severity } from '@muster/contract';
+import { detailOf } from './ctis-detail.decode.ts';
+import { type FingerprintFields, readFingerprints } from './ctis-fingerprints.decode.ts';
+import { subjectOf } from './ctis-identity.decode.ts';
+import { isBlank, readObject } from './ctis-members.decode.ts';
+import { type FindingParts, isSuppressed, partsOf } from './ctis-parts.decode.ts';
+import { type CtisPass, readLocation } from './ctis-places.decode.ts';
+import type { FindingDraft, Item } from './draft.ts';
+import { maskOccurrences } from './masking.rules.ts';
+import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import { severityOfWord } from './severity.rules.ts';
+
+const NO_PROBLEM_KINDS: ReadonlySet<string> = new Set([
+  'pass',
+  'not_applicable',
+  'notapplicable',
+  'informational',
+]);
+
+const TYPES: ReadonlySet<string> = new Set(FINDING_TYPES);
+
+/** Decides about one finding. */
+export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): Item {
+  const { notes } = pass;
+  if (objectOf(value) === null) {
+    const detail = 'A finding must be an object.';
+    return { outcome: 'rejected', rejection: { pointer, code: 'item_not_object', detail } };
+  }
+  // Trivy adapters write an empty finding for each passed check (CTIS §8, item 28).
+  if (isBlank(value)) return { outcome: 'not_problem', pointer, reason: 'empty finding' };
+  const finding = readObject('finding', value, pointer, notes) ?? {};
+  const parts = partsOf(finding, pointer, notes);
+  const reason = noProblem(parts);
+  if (reason !== null) return { outcome: 'not_problem', pointer, reason };
+  const ruleId = ruleIdOf(parts);
+  const title =
+    stringOf(finding.title) ?? stringOf(finding.message) ?? stringOf(finding.rule_name) ?? ruleId;
+  if (title === null) {
+    const detail = 'A finding needs a title, a message or a rule id.';
+    const rejection = { pointer: `${pointer}/title`, code: 'title_missing', detail };
+    return { outcome: 'rejected', rejection };
+  }
+  return { outcome: 'finding', draft: draftOf(parts, ruleId, title.trim(), pointer, pass) };
+}
+
+function draftOf(
+  parts: FindingParts,
+  ruleId: string | null,
+  title: string,
+  pointer: string,
+  pass: CtisPass,
+): FindingDraft {
+  const { notes, targets } = pass;
+  const { finding } = parts;
+  const type = typeOf(parts, pointer, notes);
+  const location = readLocation(finding, pointer, pass);
+  const said = stringOf(finding.message) ?? stringOf(finding.description) ?? title;
+  const subject = subjectOf(parts, type, ruleId ?? '', location, said);
+  const severity = severityOf(finding, pointer, notes);
+  const shown = (text: string, max: number): string =>
+    notes.text(maskOccurrences(text, subject.secret), max);
+  const fields: FingerprintFields = { parts, ruleId: ruleId ?? '', location, title, said };
+  const fingerprints = readFingerprints(fields);
+  return {
+    pointer,
+    analysis: 0,
+    asset: targets.of(finding, pointer, notes),
+    type,
+    ruleId: notes.text(ruleId ?? '', limits.ruleIdCharsMax),
+    title: shown(title.split(/\r?\n/, 1)[0] ?? title, limits.titleCharsMax),
+    severity,
+    path: location.path,
+    startLine: location.startLine,
+    startColumn: location.startColumn,
+    message: shown(said, limits.messageCharsMax),
+    fingerprints: fingerprints.usable,
+    baseFingerprint: fingerprints.base,
+    identity: { kind: subject.kind, content: subject.content },
+    suppressed: isSuppressed(parts.suppression),
+    detail: detailOf(parts, subject, location, fingerprints.ignored, pointer, pass),
+  };
+}
+
+/**
+ * Why the entry reports no problem; null when it reports one. `status` is a hint and decides
+ * nothing.
+ */
+function noProblem(parts: FindingParts): string | null {
+  const kind = stringOf(parts.finding.kind)?.trim().toLowerCase() ?? '';
+  if (NO_PROBLEM_KINDS.has(kind)) return `kind ${kind}`;
+  const result = stringOf(parts.compliance?.result)?.trim().toLowerCase() ?? '';
+  if (result === 'pass' || result === 'not_applicable') return `compliance result ${result}`;
+  const baseline = stringOf(parts.finding.baseline_state)?.trim().toLowerCase();
+  return baseline === 'absent' ? 'baseline_state absent' : null;
+}
+
+/** rule_id, else the id of what was found: CVE, policy, control, contract weakness. */
+function ruleIdOf(parts: FindingParts): string | null {
+  const { finding, vulnerability, misconfiguration, compliance } = parts;
+  const ids = Array.isArray(vulnerability?.cve_ids) ? vulnerability.cve_ids : [];
+  return (
+    stringOf(finding.rule_id)?.trim() ??
+    stringOf(vulnerability?.cve_id)?.trim() ??
+    stringOf(ids[0])?.trim() ??
+    stringOf(misconfiguration?.policy_id)?.trim() ??
+    stringOf(misconfiguration?.avd_id)?.trim() ??
+    stringOf(compliance?.control_id)?.trim() ??
+    stringOf(objectOf(finding.web3)?.swc_id)?.trim() ??
+    null
+  );
+}
+
+function typeOf(parts: FindingParts, pointer: string, notes: Notes): FindingType {
+  const word = stringOf(parts.finding.type)?.trim().toLowerCase() ?? '';
+  if (TYPES.has(word)) return word as FindingType;
+  const byPart = (['secret', 'misconfiguration', 'compliance'] as const).find(
+    (name) => parts[name] !== null,
+  );
+  const type = byPart ?? (objectOf(parts.finding.web3) === null ? 'vulnerability' : 'web3');
+  const said =
+    word === '' ? 'The finding has no type' : `"${word.slice(0, 64)}" is no finding type`;
+  notes.warn(`${pointer}/type`, 'unknown_type', `${said}; it is taken as ${type}.`);
+  return type;
+}
+
+/** CTIS §4.1; a missing or unknown word is medium, as deployed servers have it. */
+function severityOf(finding: JsonObject, pointer: string, notes: Notes): Severity {
+  const severity = severityOfWord(finding.severity);
+  if (severity !== null) return severity;
+  const word = stringOf(finding.severity);
+  const said = word === null ? 'The severity is missing' : `"${word.slice(0, 64)}" is no severity`;
+  notes.warn(`${pointer}/severity`, 'unknown_severity', `${said}; it is taken as medium.`);
+  return 'medium';
+}

@@ -1,0 +1,198 @@
+// The lists of a CTIS report beside its findings: assets, dependencies, relationships (CTIS §3).
+// Each entry becomes usable or a located rejection; ids of assets are what findings and
+// relationships refer to. Called by ctis.decode.ts.
+
+import { ASSET_KINDS, type AssetKind, limits } from '@muster/contract';
+import { normaliseAsset } from './asset.rules.ts';
+import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
+import { packageOfPurl } from './component.rules.ts';
+import { readObject } from './ctis-members.decode.ts';
+import type { AssetDraft, ComponentDraft, FrameList, Located, RelationshipDraft } from './draft.ts';
+import {
+  type JsonObject,
+  listOf,
+  type Notes,
+  objectOf,
+  positionOf,
+  stringOf,
+} from './report-notes.decode.ts';
+import { severityOfWord } from './severity.rules.ts';
+
+const KINDS: ReadonlySet<string> = new Set(ASSET_KINDS);
+
+/** Runs over a list that ought to be one; other shapes are a warning and an empty list. */
+export function entriesOf(value: unknown, pointer: string, notes: Notes): readonly unknown[] {
+  if (value !== undefined && value !== null && !Array.isArray(value)) {
+    notes.warn(pointer, 'wrong_type', 'A list is expected here; it is left out.');
+  }
+  return listOf(value);
+}
+
+/** The kind as the server knows it; `other` and unknown words are unclassified (CTIS §8). */
+export function assetKindOf(value: unknown): AssetKind {
+  const word = stringOf(value)?.trim().toLowerCase() ?? '';
+  return KINDS.has(word) ? (word as AssetKind) : 'unclassified';
+}
+
+/** Notes a type that isn't one. */
+export function warnAssetType(value: unknown, pointer: string, notes: Notes): void {
+  const word = stringOf(value)?.trim().toLowerCase() ?? '';
+  if (KINDS.has(word) || word === 'other') return;
+  const said = word === '' ? 'The asset has no type' : `"${word.slice(0, 64)}" is no asset type`;
+  notes.warn(pointer, 'unknown_asset_type', `${said}; it is taken as unclassified.`);
+}
+
+export function readAssets(value: unknown, pointer: string, notes: Notes): FrameList<AssetDraft> {
+  const usable: AssetDraft[] = [];
+  const rejections: Located[] = [];
+  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
+    const at = `${pointer}/${index}`;
+    const raw = objectOf(entry) === null ? null : readObject('asset', entry, at, notes);
+    const draft = raw === null ? null : assetDraftOf(raw, at, notes);
+    if (draft !== null) usable.push(draft);
+    else if (raw === null) rejections.push(notAnObject(at));
+    else {
+      const detail = 'An asset needs a `value` that names it.';
+      rejections.push({ pointer: `${at}/value`, code: 'value_missing', detail });
+    }
+  }
+  return { usable, rejections };
+}
+
+function assetDraftOf(raw: JsonObject, pointer: string, notes: Notes): AssetDraft | null {
+  const value = stringOf(raw.value) ?? stringOf(raw.name);
+  if (value === null) return null;
+  const kind = assetKindOf(raw.type);
+  warnAssetType(raw.type, `${pointer}/type`, notes);
+  const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
+  if (normal === null) return null;
+  if (normal.kind !== kind) {
+    const detail = `The value is of type ${normal.kind}, not ${kind}; it is taken as that.`;
+    notes.warn(`${pointer}/type`, 'asset_type_corrected', detail);
+  }
+  const criticality = stringOf(raw.criticality);
+  const known = criticality === null ? null : severityOfWord(criticality);
+  if (criticality !== null && known === null) {
+    const detail = 'The criticality is none of critical, high, medium, low, info; it is left out.';
+    notes.warn(`${pointer}/criticality`, 'unknown_word', detail);
+  }
+  const rest = Object.entries(raw).filter(([name]) => !ASSET_COLUMNS.has(name));
+  const sent = stringOf(raw.type);
+  if (sent !== null && sent !== kind) rest.push(['type_as_sent', sent]);
+  if (value.trim() !== normal.value) rest.push(['value_as_sent', value]);
+  return {
+    ref: notes.textOf(raw.id, limits.nameCharsMax),
+    kind: normal.kind,
+    value: normal.value,
+    name: notes.textOf(raw.name, limits.nameCharsMax),
+    criticality: known,
+    attributes: boundedBag(Object.fromEntries(rest), notes, newBudget()) ?? {},
+  };
+}
+
+const ASSET_COLUMNS: ReadonlySet<string> = new Set(['id', 'type', 'value', 'name', 'criticality']);
+
+export function readComponents(
+  value: unknown,
+  pointer: string,
+  notes: Notes,
+): FrameList<ComponentDraft> {
+  const usable: ComponentDraft[] = [];
+  const rejections: Located[] = [];
+  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
+    const at = `${pointer}/${index}`;
+    const raw = objectOf(entry) === null ? null : readObject('dependency', entry, at, notes);
+    if (raw === null) {
+      rejections.push(notAnObject(at));
+      continue;
+    }
+    const purl = notes.textOf(raw.purl, limits.pathCharsMax)?.trim() ?? null;
+    const byPurl = purl === null ? null : packageOfPurl(purl);
+    const name = notes.textOf(raw.name, limits.nameCharsMax)?.trim() ?? byPurl?.name ?? null;
+    if (name === null) {
+      const detail = 'A dependency needs a `name` or a purl.';
+      rejections.push({ pointer: `${at}/name`, code: 'name_missing', detail });
+      continue;
+    }
+    const version =
+      notes.textOf(raw.version, limits.nameCharsMax)?.trim() ?? byPurl?.version ?? null;
+    const ecosystem = stringOf(raw.ecosystem)?.trim().toLowerCase() ?? 'other';
+    const named = `${ecosystem}/${name}${version === null ? '' : `@${version}`}`;
+    usable.push({
+      identity: byPurl === null || purl === null ? notes.text(named, limits.pathCharsMax) : purl,
+      name,
+      version,
+      document: dependencyDocument(raw, notes),
+    });
+  }
+  return { usable, rejections };
+}
+
+/** As sent, but for `location.line`/`column` of 1.0–1.2, which are the start (CTIS §8). */
+function dependencyDocument(raw: JsonObject, notes: Notes): JsonObject {
+  const location = objectOf(raw.location);
+  const line = positionOf(location?.line);
+  const column = positionOf(location?.column);
+  const budget = newBudget();
+  if (location === null || (line === null && column === null)) {
+    return boundedBag(raw, notes, budget) ?? {};
+  }
+  const starts: [string, unknown][] = [
+    ['start_line', location.start_line ?? line],
+    ['start_column', location.start_column ?? column],
+  ];
+  const kept = Object.entries(location).filter(([name]) => name !== 'line' && name !== 'column');
+  const fixed = [...Object.entries(raw), ['location', Object.fromEntries([...kept, ...starts])]];
+  return (boundedCopy(Object.fromEntries(fixed), notes, budget) ?? {}) as JsonObject;
+}
+
+/** `byRef` leads from the report's own asset ids to indexes of usable assets. */
+export function readRelationships(
+  value: unknown,
+  pointer: string,
+  byRef: ReadonlyMap<string, number>,
+  notes: Notes,
+): FrameList<RelationshipDraft> {
+  const usable: RelationshipDraft[] = [];
+  const rejections: Located[] = [];
+  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
+    const at = `${pointer}/${index}`;
+    const raw = objectOf(entry) === null ? null : readObject('relationship', entry, at, notes);
+    if (raw === null) {
+      rejections.push(notAnObject(at));
+      continue;
+    }
+    const type = notes.textOf(raw.type, limits.nameCharsMax);
+    const from = byRef.get(stringOf(raw.from_ref)?.trim() ?? '');
+    const to = byRef.get(stringOf(raw.to_ref)?.trim() ?? '');
+    const problem =
+      from === undefined
+        ? ([
+            'from_ref',
+            'asset_ref_unknown',
+            'The reference leads to no asset of this report.',
+          ] as const)
+        : to === undefined
+          ? ([
+              'to_ref',
+              'asset_ref_unknown',
+              'The reference leads to no asset of this report.',
+            ] as const)
+          : type === null
+            ? (['type', 'type_missing', 'A relationship needs a type.'] as const)
+            : from === to
+              ? (['to_ref', 'relationship_to_itself', 'The two assets are one.'] as const)
+              : null;
+    if (problem !== null) {
+      const [member, code, detail] = problem;
+      rejections.push({ pointer: `${at}/${member}`, code, detail });
+    } else if (from !== undefined && to !== undefined && type !== null) {
+      usable.push({ from, to, type });
+    }
+  }
+  return { usable, rejections };
+}
+
+function notAnObject(pointer: string): Located {
+  return { pointer, code: 'item_not_object', detail: 'An object is expected here.' };
+}

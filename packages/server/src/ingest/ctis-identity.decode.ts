@@ -1,0 +1,127 @@
+// What a CTIS finding is about, without its line: the recipe of identity and its content (draft.ts,
+// FindingDraft.identity; the kinds of CTIS §5.3, identity v2). Unmasked values leave this file in
+// `content` and `secret` only. Called by ctis-finding.decode.ts.
+
+import { type FindingType, limits } from '@muster/contract';
+import { componentIdentity, type PackageName, packageOfPurl } from './component.rules.ts';
+import type { FindingParts } from './ctis-parts.decode.ts';
+import type { CtisPlace } from './ctis-places.decode.ts';
+import type { IdentityKind } from './draft.ts';
+import { comparable } from './fingerprints.rules.ts';
+import { isMasked, isTelling } from './masking.rules.ts';
+import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
+import { canonicalVulnerabilityId, vulnerabilityIdsIn } from './weakness.rules.ts';
+
+/** What a finding is about. */
+export interface CtisSubject {
+  readonly type: FindingType;
+  readonly kind: IdentityKind;
+  readonly content: readonly string[];
+  readonly component: PackageName | null;
+  /** The secret's value where the snippet holds it unmasked. */
+  readonly secret: string | null;
+}
+
+/** Decides recipe and content: secret → resource → component → network → web → code. */
+export function subjectOf(
+  parts: FindingParts,
+  type: FindingType,
+  ruleId: string,
+  location: CtisPlace,
+  message: string,
+): CtisSubject {
+  const subject = (kind: IdentityKind, content: readonly (string | null)[]): CtisSubject => {
+    const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
+    const isEmpty = said.every((part) => part === '');
+    const usable = isEmpty ? [comparable(message.trim() || ruleId, limits.snippetCharsMax)] : said;
+    return { type, kind, content: usable, component: null, secret: null };
+  };
+  if (type === 'secret' || parts.secret !== null) {
+    const snippet = location.snippet?.trim() ?? null;
+    const secret = snippet === null || isMasked(snippet) ? null : snippet;
+    const masked = stringOf(parts.secret?.masked_value);
+    const telling = masked !== null && isTelling(masked) ? masked : null;
+    return { ...subject('secret', [secret ?? telling]), secret };
+  }
+  const resource = resourceOf(parts);
+  if (resource !== null) return subject('resource', resource);
+  const component = packageOf(parts.vulnerability);
+  if (component !== null) {
+    const vulnerability = vulnerabilityOf(parts.vulnerability, ruleId);
+    const content = [componentIdentity(component), vulnerability, location.path];
+    return { ...subject('component', content), component };
+  }
+  const network = objectOf(parts.finding.network);
+  const web = webContent(parts.finding, location);
+  if (network !== null && web === null) {
+    const port = indexOf(network.port);
+    const protocol = stringOf(network.protocol)?.toLowerCase() ?? 'tcp';
+    const where = port === null || port === 0 ? 'host' : `${port}/${protocol}`;
+    return subject('network', [stringOf(network.host)?.toLowerCase() ?? null, where]);
+  }
+  if (web !== null) return subject('web', web);
+  const web3 = objectOf(parts.finding.web3);
+  const code = location.snippet ?? stringOf(location.raw?.context_snippet);
+  return subject('code', [
+    code ?? stringOf(web3?.vulnerable_pattern),
+    location.logical ?? contractFunction(web3),
+  ]);
+}
+
+/** IaC: the resource; compliance: the control. */
+function resourceOf(parts: FindingParts): (string | null)[] | null {
+  const name = stringOf(parts.misconfiguration?.resource_name);
+  if (name !== null) return [stringOf(parts.misconfiguration?.resource_type), name];
+  const control = stringOf(parts.compliance?.control_id);
+  return control === null ? null : [stringOf(parts.compliance?.framework), control];
+}
+
+function packageOf(vulnerability: JsonObject | null): PackageName | null {
+  const purl = stringOf(vulnerability?.purl);
+  const byPurl = purl === null ? null : packageOfPurl(purl);
+  const version = stringOf(vulnerability?.affected_version);
+  if (byPurl !== null) return { ...byPurl, version: version ?? byPurl.version };
+  const name = stringOf(vulnerability?.package);
+  const ecosystem = stringOf(vulnerability?.ecosystem);
+  return name === null ? null : { purl: null, ecosystem, name: name.trim(), version };
+}
+
+/** The smallest CVE, else the first other published id, else the rule (CTIS §4.2). */
+function vulnerabilityOf(vulnerability: JsonObject | null, ruleId: string): string {
+  const ids = publishedIds(vulnerability, ruleId);
+  const cves = ids.filter((id) => id.startsWith('CVE-')).sort();
+  return cves[0] ?? ids[0] ?? ruleId;
+}
+
+/** All published ids of a finding, one spelling each. */
+export function publishedIds(vulnerability: JsonObject | null, ruleId: string): string[] {
+  const ids = new Set<string>();
+  const add = (value: unknown): void => {
+    const text = stringOf(value)?.trim();
+    if (text !== undefined) ids.add(canonicalVulnerabilityId(text).slice(0, limits.nameCharsMax));
+  };
+  add(vulnerability?.cve_id);
+  for (const id of listOf(vulnerability?.cve_ids)) add(id);
+  for (const entry of listOf(vulnerability?.ids)) add(objectOf(entry)?.id);
+  for (const id of vulnerabilityIdsIn(ruleId)) ids.add(id);
+  return [...ids];
+}
+
+function webContent(finding: JsonObject, location: CtisPlace): (string | null)[] | null {
+  if (location.web === null) return null;
+  const web = objectOf(finding.web);
+  const parameter = objectOf(web?.parameter);
+  const name = stringOf(parameter?.name);
+  const named = name === null ? null : `${stringOf(parameter?.location) ?? 'query'}:${name}`;
+  return [
+    stringOf(web?.method)?.toUpperCase() ?? null,
+    `${location.web.host}${location.web.template}`,
+    named ?? location.web.queryNames,
+  ];
+}
+
+function contractFunction(web3: JsonObject | null): string | null {
+  const address = stringOf(web3?.contract_address)?.toLowerCase() ?? '';
+  const name = stringOf(web3?.function_selector) ?? stringOf(web3?.function_signature) ?? '';
+  return address === '' && name === '' ? null : `${address}#${name}`;
+}

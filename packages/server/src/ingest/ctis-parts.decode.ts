@@ -1,0 +1,52 @@
+// The detail objects of a CTIS finding (CTIS §2.4, §2.5, §2.7) under their right names, read once
+// per finding and handed to everything that needs them. Called by ctis-finding.decode.ts.
+
+import { isBlank, readObject } from './ctis-members.decode.ts';
+import type { JsonObject, Notes } from './report-notes.decode.ts';
+import { stringOf } from './report-notes.decode.ts';
+
+/** The detail objects of a finding under their right names; null where absent. */
+export interface FindingParts {
+  readonly finding: JsonObject;
+  readonly vulnerability: JsonObject | null;
+  readonly secret: JsonObject | null;
+  readonly misconfiguration: JsonObject | null;
+  readonly compliance: JsonObject | null;
+  readonly suppression: JsonObject | null;
+  readonly remediation: JsonObject | null;
+}
+
+/** Reads them; an object that says nothing counts as absent. */
+export function partsOf(finding: JsonObject, pointer: string, notes: Notes): FindingParts {
+  const part = (kind: 'vulnerability' | 'secret' | 'misconfiguration' | 'compliance') => {
+    const object = readObject(kind, finding[kind], `${pointer}/${kind}`, notes);
+    return object === null || isBlank(object) ? null : object;
+  };
+  const more = (kind: 'suppression' | 'remediation') =>
+    readObject(kind, finding[kind], `${pointer}/${kind}`, notes);
+  return {
+    finding,
+    vulnerability: part('vulnerability'),
+    secret: part('secret'),
+    misconfiguration: part('misconfiguration'),
+    compliance: part('compliance'),
+    suppression: more('suppression'),
+    remediation: more('remediation'),
+  };
+}
+
+/**
+ * §2.7: accepted, or without a status; 1.0–1.2 wrote `state`. The end date is the server's to
+ * judge.
+ */
+export function suppressionStatus(suppression: JsonObject): string {
+  const status = stringOf(suppression.status) ?? stringOf(suppression.state) ?? 'accepted';
+  const word = status.trim().toLowerCase();
+  return word === 'suppressed' ? 'accepted' : word;
+}
+
+/** True when the report's own suppression is in force. */
+export function isSuppressed(suppression: JsonObject | null): boolean {
+  if (suppression === null || isBlank(suppression)) return false;
+  return suppressionStatus(suppression) === 'accepted';
+}

@@ -1,0 +1,139 @@
+// Which asset a CTIS finding is about (CTIS §7.2, contract §5): asset_ref, else the report's only
+// asset. Where the report lists none: its repository, else the asset_value that the finding states,
+// else the one that the others share, else the sender's word, else the upload's fallback. Never a
+// guess that merges unrelated projects. Called by ctis.decode.ts.
+
+import { type AssetKind, limits } from '@muster/contract';
+import { normaliseAsset } from './asset.rules.ts';
+import { assetKindOf, warnAssetType } from './ctis-frame.decode.ts';
+import type { AssetDraft } from './draft.ts';
+import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+
+export class Targets {
+  readonly #assets: AssetDraft[];
+  readonly #byRef = new Map<string, number>();
+  readonly #byKey = new Map<string, number>();
+  readonly #listed: number;
+  #implicit: number | null = null;
+
+  /** From the assets that the report lists; `pointer` is where their list stands. */
+  constructor(listed: readonly AssetDraft[], pointer: string, notes: Notes) {
+    this.#assets = [...listed];
+    this.#listed = listed.length;
+    for (const [index, asset] of listed.entries()) {
+      const key = keyOf(asset.kind, asset.value);
+      if (key !== null && !this.#byKey.has(key)) this.#byKey.set(key, index);
+      const ref = asset.ref?.trim();
+      if (ref === undefined) continue;
+      const known = this.#byRef.get(ref);
+      if (known === undefined) this.#byRef.set(ref, index);
+      else if (listed[known]?.value !== asset.value) {
+        const detail = `The id "${ref.slice(0, 64)}" names two assets; references mean the first.`;
+        notes.warn(pointer, 'asset_id_repeated', detail);
+      }
+    }
+    if (this.#byKey.size === 1) this.#implicit = 0;
+  }
+
+  /**
+   * The listed assets, then those that findings name by value, then the one that the report
+   * implies.
+   */
+  get assets(): readonly AssetDraft[] {
+    return this.#assets;
+  }
+
+  /** From the report's own asset ids to indexes of `assets`. */
+  get byRef(): ReadonlyMap<string, number> {
+    return this.#byRef;
+  }
+
+  /** What findings without a target of their own are about; null is the upload's fallback. */
+  get implicit(): number | null {
+    return this.#implicit;
+  }
+
+  /**
+   * Settles the targets before any finding is read. `asset_value` counts only where nothing else
+   * names the target (deployed producers send it beside a listed asset, CTIS §7.2).
+   */
+  settle(
+    repositoryUrl: string | null,
+    stated: AssetDraft | null,
+    findings: readonly unknown[],
+    pointer: string,
+    notes: Notes,
+  ): void {
+    if (this.#implicit !== null) return;
+    if (this.#listed === 0 && repositoryUrl !== null) {
+      this.#implicit = this.#add('repository', repositoryUrl, notes);
+      return;
+    }
+    for (const [index, entry] of findings.entries()) {
+      const finding = objectOf(entry);
+      const value = stringOf(finding?.asset_value);
+      if (finding === null || value === null) continue;
+      if (this.#byRef.has(stringOf(finding.asset_ref)?.trim() ?? '')) continue;
+      const type = stringOf(finding.asset_type);
+      if (type !== null) warnAssetType(type, `${pointer}/${index}/asset_type`, notes);
+      this.#add(kindOfTarget(finding), value, notes);
+    }
+    if (this.#listed > 0) return;
+    if (this.#assets.length === 1) this.#implicit = 0;
+    else if (this.#assets.length === 0 && stated !== null) {
+      this.#implicit = this.#add(stated.kind, stated.value, notes);
+    }
+  }
+
+  /**
+   * The asset of one finding; notes a reference that leads nowhere and a target that is missing.
+   */
+  of(finding: JsonObject, pointer: string, notes: Notes): number | null {
+    const ref = stringOf(finding.asset_ref)?.trim() ?? null;
+    const byRef = ref === null ? undefined : this.#byRef.get(ref);
+    if (byRef !== undefined) return byRef;
+    if (ref !== null) {
+      const detail = 'The reference leads to no asset of this report; it is left out.';
+      notes.warn(`${pointer}/asset_ref`, 'asset_ref_unknown', detail);
+    }
+    if (this.#implicit !== null) return this.#implicit;
+    const value = stringOf(finding.asset_value);
+    const key = value === null ? null : keyOf(kindOfTarget(finding), value);
+    const byValue = key === null ? undefined : this.#byKey.get(key);
+    if (byValue === undefined && this.#listed > 0) {
+      const detail = 'The report lists several assets and the finding names none of them.';
+      notes.warn(pointer, 'no_target_asset', detail);
+    }
+    return byValue ?? null;
+  }
+
+  #add(kind: AssetKind, value: string, notes: Notes): number | null {
+    const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
+    const key = keyOf(kind, value);
+    if (normal === null || key === null) return null;
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const { kind: normalKind, value: normalValue } = normal;
+    const index = this.#assets.length;
+    this.#byKey.set(key, index);
+    this.#assets.push({
+      ref: null,
+      kind: normalKind,
+      value: normalValue,
+      name: null,
+      criticality: null,
+      attributes: {},
+    });
+    return index;
+  }
+}
+
+/** CTIS §7.2, rule 2: a target without type is a repository. */
+function kindOfTarget(finding: JsonObject): AssetKind {
+  return stringOf(finding.asset_type) === null ? 'repository' : assetKindOf(finding.asset_type);
+}
+
+function keyOf(kind: AssetKind, value: string): string | null {
+  const normal = normaliseAsset(kind, value);
+  return normal === null ? null : `${normal.kindClass} ${normal.value}`;
+}

@@ -1,0 +1,142 @@
+// CTIS report (spec 1.0 to 1.6, flat or wrapped in `{"report": …}`) → DecodedReport, by the lenient
+// profile of CTIS §8: unknown members, enum drift and wrong names never cost more than a warning.
+// The frame is read at once, findings when asked for. Called by the ingest worker; POST /ingest,
+// /ingest/ctis, chunks and recon once converted.
+
+import { limits } from '@muster/contract';
+import { decodeFinding } from './ctis-finding.decode.ts';
+import { entriesOf, readAssets, readComponents, readRelationships } from './ctis-frame.decode.ts';
+import { readObject } from './ctis-members.decode.ts';
+import { Targets } from './ctis-targets.decode.ts';
+import {
+  type AnalysisDraft,
+  type DecodedReport,
+  DocumentRefused,
+  type Item,
+  type UploadContext,
+} from './draft.ts';
+import { pathRoots } from './path.rules.ts';
+import { decodedReport } from './report-base.decode.ts';
+import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import { branchName, contextAsset } from './sarif-frame.decode.ts';
+
+/** A document with none of these is something else. */
+const REPORT_MEMBERS = ['metadata', 'tool', 'assets', 'findings', 'dependencies', 'relationships'];
+
+/**
+ * Reads a parsed CTIS document. Throws DocumentRefused, and nothing else, for what isn't CTIS 1.x.
+ */
+export function decodeCtis(document: unknown, context: UploadContext): DecodedReport {
+  const notes = new Notes();
+  const { report, base } = reportOf(document, notes);
+  const version = versionOf(report, base);
+  const metadata = readObject('metadata', report.metadata, `${base}/metadata`, notes) ?? {};
+  const at = `${base}/metadata/branch`;
+  const branch = readObject('branch', metadata.branch, at, notes) ?? {};
+  const assets = readAssets(report.assets, `${base}/assets`, notes);
+  const findings = entriesOf(report.findings, `${base}/findings`, notes);
+  const targets = new Targets(assets.usable, `${base}/assets`, notes);
+  const stated = contextAsset(context, notes);
+  const repository = stringOf(branch.repository_url);
+  targets.settle(repository, stated, findings, `${base}/findings`, notes);
+  const relationships = readRelationships(
+    report.relationships,
+    `${base}/relationships`,
+    targets.byRef,
+    notes,
+  );
+  const analysis = analysisOf(report, metadata, branch, base, targets.implicit, context, notes);
+  const frame = {
+    format: 'ctis' as const,
+    version,
+    reportId: notes.textOf(metadata.id, limits.nameCharsMax),
+    analyses: [analysis],
+    assets: { usable: targets.assets, rejections: assets.rejections },
+    components: readComponents(report.dependencies, `${base}/dependencies`, notes),
+    relationships,
+  };
+  const implied = targets.implicit === null ? undefined : targets.assets[targets.implicit];
+  const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
+  return decodedReport(frame, notes, function* (passNotes): Generator<Item, void, undefined> {
+    const pass = { notes: passNotes, targets, roots };
+    let index = 0;
+    for (const finding of findings) {
+      yield decodeFinding(finding, `${base}/findings/${index}`, pass);
+      index += 1;
+    }
+  });
+}
+
+/** The report inside its wrapper, if it has one; `base` is where it stands. */
+function reportOf(document: unknown, notes: Notes): { report: JsonObject; base: string } {
+  const outer = objectOf(document);
+  if (outer === null) {
+    throw new DocumentRefused('not_ctis', '', 'The document is not a JSON object, so not CTIS.');
+  }
+  const inner = objectOf(outer.report);
+  const isWrapped = inner !== null && !looksLikeReport(outer);
+  const report = isWrapped ? inner : outer;
+  const base = isWrapped ? '/report' : '';
+  if (Object.hasOwn(report, 'runs') && !Object.hasOwn(report, 'findings')) {
+    throw new DocumentRefused('not_ctis', base, 'This is a SARIF log: send it to /ingest/sarif.');
+  }
+  if (!looksLikeReport(report)) {
+    const detail = 'The document has none of metadata, tool, assets, findings, dependencies.';
+    throw new DocumentRefused('not_ctis', base, detail);
+  }
+  readObject('report', report, base, notes);
+  return { report, base };
+}
+
+function looksLikeReport(object: JsonObject): boolean {
+  return REPORT_MEMBERS.some((name) => Object.hasOwn(object, name));
+}
+
+/**
+ * Any minor of major 1; absent or empty is 1.0: partial agent pushes write nothing there (CTIS
+ * §1.4).
+ */
+function versionOf(report: JsonObject, base: string): string {
+  const sent = report.version;
+  if (sent === undefined || sent === null || (typeof sent === 'string' && sent.trim() === '')) {
+    return '1.0';
+  }
+  const text = typeof sent === 'number' || typeof sent === 'string' ? String(sent).trim() : '';
+  const version = text.replace(/^v/i, '').slice(0, 32);
+  if (/^1(?:$|\.)/.test(version)) return version;
+  const said = text === '' ? 'something that is not a version' : `"${text.slice(0, 64)}"`;
+  const detail = `CTIS 1.x is read (1.0 to 1.6 and later minors), the report says ${said}.`;
+  throw new DocumentRefused('unsupported_ctis_version', `${base}/version`, detail);
+}
+
+function analysisOf(
+  report: JsonObject,
+  metadata: JsonObject,
+  branch: JsonObject,
+  base: string,
+  asset: number | null,
+  context: UploadContext,
+  notes: Notes,
+): AnalysisDraft {
+  const tool = readObject('tool', report.tool, `${base}/tool`, notes);
+  const toolName = notes.textOf(tool?.name, limits.nameCharsMax)?.trim() ?? 'unknown';
+  // The document speaks for itself; the sender's word fills in where it is silent.
+  const name = stringOf(branch.name);
+  const commit = stringOf(branch.commit_sha) ?? context.commitSha;
+  const claims = branch.is_default_branch;
+  const isFull = stringOf(metadata.coverage_type)?.trim().toLowerCase() === 'full';
+  return {
+    tool: toolName.toLowerCase().replace(/\s+/g, ' '),
+    toolName,
+    toolVersion: notes.textOf(tool?.version, limits.nameCharsMax),
+    category: notes.text(context.category ?? '', limits.nameCharsMax),
+    asset,
+    branch: notes.text(branchName(name ?? context.branch ?? ''), limits.nameCharsMax),
+    claimsDefaultBranch:
+      claims === true || (name === null && claims !== false && context.defaultBranch === true),
+    commitSha: commit === undefined ? null : notes.text(commit, limits.nameCharsMax),
+    coverage: context.coverage ?? (isFull ? 'full' : 'partial'),
+    succeeded: true,
+    listed: Array.isArray(report.findings),
+  };
+}

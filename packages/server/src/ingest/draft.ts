@@ -1,0 +1,156 @@
+// What a reader makes of a report: the frame (analyses, assets) and, item by item, an outcome. Readers
+// (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the document. Whatever
+// can't be used becomes a located rejection; one bad item never takes its neighbours along. The ingest story
+// (ingest.ts) resolves assets, matches drafts with stored findings and writes them.
+
+import type { AssetKind, FindingType, Severity } from '@muster/contract';
+
+/** What the sender said beside the document (query parameters or X-Muster-* headers, contract §5). */
+export interface UploadContext {
+  readonly repositoryUrl?: string;
+  readonly asset?: string;
+  readonly assetType?: AssetKind;
+  readonly branch?: string;
+  readonly commitSha?: string;
+  readonly baseBranch?: string;
+  readonly pullRequest?: string;
+  readonly defaultBranch?: boolean;
+  readonly category?: string;
+  readonly coverage?: 'full' | 'partial';
+}
+
+/** A place and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the document as sent. */
+export interface Located {
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** An asset as the report (or the sender) names it; `value` is normalised (asset.rules.ts). */
+export interface AssetDraft {
+  /** The report's own id for it (CTIS `asset.id`), by which findings refer to it. */
+  readonly ref: string | null;
+  readonly kind: AssetKind;
+  readonly value: string;
+  readonly name: string | null;
+  readonly criticality: string | null;
+  /** Everything else the report said of it, as it is stored (JSON object). */
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** One analysis: what one tool looked at, in one category, on one ref. Absence is judged per analysis. */
+export interface AnalysisDraft {
+  /** Tool family: lower-case driver name, trimmed; what matching is scoped by. */
+  readonly tool: string;
+  readonly toolName: string;
+  readonly toolVersion: string | null;
+  /** `automationDetails.id` up to its last `/`, or the sender's `category`; '' when there is none. */
+  readonly category: string;
+  /** Index into `assets` when the analysis as a whole names one asset (SARIF), else null (CTIS: per finding). */
+  readonly asset: number | null;
+  /** '' = the asset's unnamed ref. */
+  readonly branch: string;
+  readonly claimsDefaultBranch: boolean;
+  readonly commitSha: string | null;
+  readonly coverage: 'full' | 'partial';
+  /** False when the producer says that the run failed (`executionSuccessful: false`, error notifications). */
+  readonly succeeded: boolean;
+  /** False when the item list was absent or null: then nothing may be concluded from what isn't there. */
+  readonly listed: boolean;
+}
+
+/** Which recipe of identity fits; each has its own content fields (evidence.rules.ts). */
+export type IdentityKind = 'code' | 'component' | 'secret' | 'web' | 'network' | 'resource';
+
+/** One usable finding. Texts are bounded and cleaned (NUL, lone surrogates), paths relative and normalised. */
+export interface FindingDraft {
+  readonly pointer: string;
+  /** Index into `analyses`. */
+  readonly analysis: number;
+  /** Index into `assets`; null: the upload's fallback asset. */
+  readonly asset: number | null;
+  readonly type: FindingType;
+  readonly ruleId: string;
+  readonly title: string;
+  readonly severity: Severity;
+  readonly path: string | null;
+  readonly startLine: number | null;
+  readonly startColumn: number | null;
+  readonly message: string;
+  /** The producer's stable fingerprints: name → value; empty, placeholder and non-text values are left out. */
+  readonly fingerprints: Readonly<Record<string, string>>;
+  /** The one fingerprint a producer would ask `/ingest/check` about (CTIS `fingerprint`), as sent. */
+  readonly baseFingerprint: string | null;
+  readonly identity: {
+    readonly kind: IdentityKind;
+    /**
+     * What the defect is, without any line number: code: [snippet or context, logical location];
+     * component: [purl without version or ecosystem/name, vulnerability id, manifest path];
+     * secret: [the raw value or snippet: hashed with a key, stored nowhere];
+     * web: [method, host and path template, parameter]; network: [host, port/protocol]; resource: [type, name].
+     * Never empty as a whole: with nothing better it is the message.
+     */
+    readonly content: readonly string[];
+  };
+  /** True when the report's own suppression is accepted (SARIF §3.35, CTIS `suppression`). */
+  readonly suppressed: boolean;
+  /** What the finding page shows beside the columns; stored as JSON. Secrets are masked in it. */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** The outcome of one item of the document, in its order. */
+export type Item =
+  | { readonly outcome: 'finding'; readonly draft: FindingDraft }
+  | { readonly outcome: 'not_problem'; readonly pointer: string; readonly reason: string }
+  | { readonly outcome: 'rejected'; readonly rejection: Located };
+
+/** A CTIS dependency, or why it can't be used. */
+export interface ComponentDraft {
+  /** purl, else `ecosystem/name@version`. */
+  readonly identity: string;
+  readonly name: string;
+  readonly version: string | null;
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+export interface RelationshipDraft {
+  readonly from: number;
+  readonly to: number;
+  readonly type: string;
+}
+
+/** A list of the frame, item by item: what was usable, and what wasn't. `received` = usable + rejected. */
+export interface FrameList<T> {
+  readonly usable: readonly T[];
+  readonly rejections: readonly Located[];
+}
+
+export interface DecodedReport {
+  readonly format: 'sarif' | 'ctis';
+  /** The document's version as it says ('2.1.0', '1.4'). */
+  readonly version: string;
+  /** The report's own id, if it has one; what the receipt answers as `scan_id`. */
+  readonly reportId: string | null;
+  readonly analyses: readonly AnalysisDraft[];
+  readonly assets: FrameList<AssetDraft>;
+  readonly components: FrameList<ComponentDraft>;
+  readonly relationships: FrameList<RelationshipDraft>;
+  /** The first ones (limits.receiptWarningsMax). Those about items are in only once `items()` ran to its end. */
+  readonly warnings: readonly Located[];
+  /** All warnings, shown or not: code → how many. Complete when `warnings` is. */
+  readonly warningsByCode: Readonly<Record<string, number>>;
+  /** The items, each exactly once, in document order. May be called more than once. */
+  items(): Generator<Item, void, undefined>;
+}
+
+/** The whole document can't be understood: unknown version, not an object, not this format. */
+export class DocumentRefused extends Error {
+  readonly code: string;
+  readonly pointer: string;
+  constructor(code: string, pointer: string, detail: string) {
+    super(detail);
+    this.name = 'DocumentRefused';
+    this.code = code;
+    this.pointer = pointer;
+  }
+}

@@ -1,0 +1,327 @@
+// The story of one claimed upload: read, judge as a whole, match, write in batches, finish. After a crash at any step
+// the next claim goes on where committed batches end; the receipt is the sum of what the batches counted. Every write
+// is guarded by the lease, so a worker that lost it can't write a second time. Called by ingest.worker.ts.
+
+import { limits, type Receipt } from '@muster/contract';
+import type { Db } from '../db/db.ts';
+import { newId } from '../lib/ids.ts';
+import { Problem } from '../lib/problem.ts';
+import { type AbsenceResult, concludes, settleAbsence } from './absence.ts';
+import { decodeCtis } from './ctis.decode.ts';
+import { readDocument } from './document.ts';
+import { type DecodedReport, DocumentRefused, type Located, type UploadContext } from './draft.ts';
+import { insertEvent } from './finding.queries.ts';
+import { type Frame, type FrameAccount, settleFrame, tallyFrame } from './frame.ts';
+import { freeScopes, saveAnalysis } from './frame.queries.ts';
+import { holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
+import {
+  type BatchCounts,
+  mustRefuse,
+  noBatch,
+  noFrame,
+  receiptOf,
+  type Tally,
+} from './receipt.rules.ts';
+import { decodeSarif } from './sarif.decode.ts';
+import { settleSites, type Site, takeScopes } from './sites.ts';
+import { type Survey, survey, TooManyItems } from './survey.rules.ts';
+import {
+  batchCounts,
+  deleteBatches,
+  endUpload,
+  insertBatch,
+  requeueUpload,
+  type UploadRow,
+} from './upload.queries.ts';
+import { writeSite } from './write-batches.ts';
+
+export type { IngestDeps } from './lease.ts';
+
+const SCOPE_RETRY_MS = 250;
+
+export type Outcome = 'processed' | 'refused' | 'failed' | 'requeued' | 'lost';
+
+/** Processes a claimed upload to its end. Rejects only with defects and unavailable databases. */
+export async function processUpload(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
+  const db = deps.database.tenant(upload.tenant_id);
+  if (upload.attempt > limits.uploadAttemptsMax) {
+    const problem = {
+      code: 'processing_failed',
+      detail: 'Processing stopped without a result too often.',
+    };
+    return await end(deps, upload, 'failed', null, problem);
+  }
+  try {
+    const document = await readDocument(db, upload, deps.sealKey);
+    const report = decodeDocument(upload, document.value);
+    const found = survey(report, deps.secretKey);
+    tallyFrame(found.tally, report);
+    if (mustRefuse(found.tally)) {
+      const receipt = refusedReceipt(upload, report, found.tally);
+      return await end(deps, upload, 'refused', receipt, {
+        code: 'report_refused',
+        detail: refusal(found.tally),
+      });
+    }
+    const progress = {
+      decoded_bytes: document.decodedBytes,
+      format: report.format,
+      tool: toolOf(report),
+      items_total: found.tally.received,
+      items_done: 0,
+      analyses: 0,
+    };
+    await holdLease(deps, db, upload, progress);
+    return await applyReport(deps, upload, report, found);
+  } catch (error) {
+    return await settleFailure(deps, upload, error);
+  }
+}
+
+async function settleFailure(
+  deps: IngestDeps,
+  upload: UploadRow,
+  error: unknown,
+): Promise<Outcome> {
+  if (error instanceof LeaseLost) return 'lost';
+  if (error instanceof ScopeBusy) {
+    const db = deps.database.tenant(upload.tenant_id);
+    await freeScopes(db, upload.tenant_id, upload.id);
+    await requeueUpload(db, upload, deps.clock.nowMs() + SCOPE_RETRY_MS, 1);
+    return 'requeued';
+  }
+  if (error instanceof DocumentRefused) {
+    const problem = { code: error.code, detail: error.message, pointer: error.pointer };
+    return await end(deps, upload, 'refused', null, problem);
+  }
+  if (error instanceof TooManyItems) {
+    const detail = `A report may have ${limits.uploadItemsMax} items; split it.`;
+    return await end(deps, upload, 'refused', null, { code: 'too_many_items', detail });
+  }
+  if (error instanceof Problem) {
+    const { pointer } = error.extras;
+    const problem = {
+      code: error.code,
+      detail: error.message,
+      ...(pointer === undefined ? {} : { pointer }),
+    };
+    return await end(deps, upload, 'refused', null, problem);
+  }
+  throw error;
+}
+
+/** SARIF is recognised by its media type (the route says `sarif`) or by its content. */
+function decodeDocument(upload: UploadRow, value: unknown): DecodedReport {
+  const context = JSON.parse(upload.context) as UploadContext;
+  const looksLikeSarif =
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    'runs' in value &&
+    !('metadata' in value);
+  const sarif = upload.format === 'sarif' || (upload.format === 'auto' && looksLikeSarif);
+  return sarif ? decodeSarif(value, context) : decodeCtis(value, context);
+}
+
+const toolOf = (report: DecodedReport): string | null =>
+  [...new Set(report.analyses.map((analysis) => analysis.toolName))].join(', ').slice(0, 255) ||
+  null;
+
+const refusal = (tally: Tally): string =>
+  `${tally.rejected} of ${tally.received} items could not be used, so nothing was applied.`;
+
+async function applyReport(
+  deps: IngestDeps,
+  upload: UploadRow,
+  report: DecodedReport,
+  found: Survey,
+): Promise<Outcome> {
+  const db = deps.database.tenant(upload.tenant_id);
+  const committed = new Map(
+    (await batchCounts(db, upload.tenant_id, upload.id)).map((row) => [row.batch, row.counts]),
+  );
+  const frame = await storeFrame(deps, upload, report, found, committed);
+  const { sites, warnings } = await settleSites(deps, upload, report, found, frame);
+  await takeScopes(deps, db, upload, sites);
+  let batch = 1;
+  for (const site of sites) batch = await writeSite(deps, upload, site, batch, committed);
+  const receipt = await finish(deps, upload, report, found, frame, sites, warnings);
+  deps.checkpoint?.('finished');
+  return receipt === null ? 'lost' : 'processed';
+}
+
+/** Batch 0: the frame, in one transaction with its counts. */
+async function storeFrame(
+  deps: IngestDeps,
+  upload: UploadRow,
+  report: DecodedReport,
+  found: Survey,
+  committed: ReadonlyMap<number, string>,
+): Promise<Frame> {
+  const nowMs = deps.clock.nowMs();
+  const needsFallback =
+    found.groups.some((group) => group.asset === null) ||
+    (report.assets.usable.length === 0 && report.components.usable.length > 0);
+  const done = committed.get(0);
+  const frame = await deps.database.transaction(upload.tenant_id, async (tx) => {
+    await holdLease(deps, tx, upload, {});
+    const settled = await settleFrame(tx, upload, report, needsFallback, nowMs);
+    if (done === undefined) {
+      await insertBatch(tx, upload.tenant_id, upload.id, 0, JSON.stringify(settled.account));
+    }
+    return settled;
+  });
+  deps.checkpoint?.('frame');
+  return done === undefined ? frame : { ...frame, account: JSON.parse(done) as FrameAccount };
+}
+
+/** The finish, one transaction: absence, analyses, the receipt, one event, the state. */
+async function finish(
+  deps: IngestDeps,
+  upload: UploadRow,
+  report: DecodedReport,
+  found: Survey,
+  frame: Frame,
+  sites: readonly Site[],
+  siteWarnings: readonly Located[],
+): Promise<Receipt | null> {
+  const { tenant_id: tenantId, id: uploadId } = upload;
+  return await deps.database.transaction(tenantId, async (tx) => {
+    const nowMs = deps.clock.nowMs();
+    await holdLease(deps, tx, upload, { analyses: sites.length, items_done: found.tally.received });
+    let resolved = 0;
+    let held = 0;
+    const rejectedAny = found.tally.rejectionsByCode.size > 0;
+    for (const site of sites) {
+      const absence = await absenceOf(tx, site, rejectedAny, nowMs);
+      resolved += absence.resolved;
+      held += absence.held;
+      await saveAnalysis(tx, {
+        tenant_id: tenantId,
+        ref_id: site.place.refId,
+        tool: site.place.tool,
+        category: site.place.category,
+        last_upload_id: uploadId,
+        last_seen_at: nowMs,
+        commit_sha: site.place.commitSha,
+        held_digest: absence.heldDigest,
+        held_count: absence.held,
+      });
+    }
+    const warnings = [...report.warnings, ...siteWarnings];
+    const receipt = receiptOf({
+      uploadId,
+      scanId: report.reportId ?? uploadId,
+      format: report.format,
+      tool: toolOf(report),
+      tally: found.tally,
+      written: await sumOfBatches(tx, upload),
+      ...frame.account,
+      resolved,
+      held,
+      warnings,
+      warningsTotal: warningsTotal(report) + siteWarnings.length,
+      refused: false,
+    });
+    await insertEvent(tx, {
+      tenant_id: tenantId,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: 'upload.processed',
+      data: JSON.stringify({ upload_id: uploadId, findings: receipt.findings, resolved, held }),
+    });
+    await deleteBatches(tx, tenantId, uploadId);
+    await freeScopes(tx, tenantId, uploadId);
+    const state = {
+      state: 'processed',
+      receipt: JSON.stringify(receipt),
+      problem: null,
+      nowMs,
+    } as const;
+    if ((await endUpload(tx, upload, state)) === 0) throw new LeaseLost();
+    return receipt;
+  });
+}
+
+async function absenceOf(
+  tx: Db,
+  site: Site,
+  rejectedAny: boolean,
+  nowMs: number,
+): Promise<AbsenceResult> {
+  const { asset, analysis, place } = site;
+  if (!concludes(analysis, rejectedAny, asset.is_fallback === 1)) {
+    return { resolved: 0, held: 0, heldDigest: null };
+  }
+  return await settleAbsence(tx, { ...place, scope: place }, nowMs);
+}
+
+async function sumOfBatches(tx: Db, upload: UploadRow): Promise<BatchCounts> {
+  const sum = noBatch();
+  for (const row of await batchCounts(tx, upload.tenant_id, upload.id)) {
+    if (row.batch === 0) continue;
+    const counts = JSON.parse(row.counts) as BatchCounts;
+    sum.created += counts.created;
+    sum.changed += counts.changed;
+    sum.unchanged += counts.unchanged;
+    sum.reopened += counts.reopened;
+    sum.suppressed += counts.suppressed;
+  }
+  return sum;
+}
+
+const warningsTotal = (report: DecodedReport): number =>
+  Object.values(report.warningsByCode).reduce((sum, count) => sum + count, 0);
+
+/** Nothing of a refused report is applied: what was usable in it is counted as rejected too, so the sums hold. */
+function refusedReceipt(upload: UploadRow, report: DecodedReport, tally: Tally): Receipt {
+  const notApplied = tally.received - tally.rejected - tally.notProblem;
+  const all = (list: { usable: readonly unknown[]; rejections: readonly unknown[] }) => {
+    const received = list.usable.length + list.rejections.length;
+    return { ...noFrame(), received, rejected: received };
+  };
+  if (notApplied > 0) tally.rejectionsByCode.set('not_applied', notApplied);
+  return receiptOf({
+    uploadId: upload.id,
+    scanId: report.reportId ?? upload.id,
+    format: report.format,
+    tool: toolOf(report),
+    tally: { ...tally, duplicate: 0, rejected: tally.rejected + notApplied },
+    written: noBatch(),
+    assets: all(report.assets),
+    dependencies: all(report.components),
+    relationships: all(report.relationships),
+    resolved: 0,
+    held: 0,
+    warnings: report.warnings,
+    warningsTotal: warningsTotal(report),
+    refused: true,
+  });
+}
+
+async function end(
+  deps: IngestDeps,
+  upload: UploadRow,
+  state: 'refused' | 'failed',
+  receipt: Receipt | null,
+  problem: { code: string; detail: string; pointer?: string },
+): Promise<Outcome> {
+  const nowMs = deps.clock.nowMs();
+  const ended = await deps.database.transaction(upload.tenant_id, async (tx) => {
+    await freeScopes(tx, upload.tenant_id, upload.id);
+    await insertEvent(tx, {
+      tenant_id: upload.tenant_id,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: `upload.${state}`,
+      data: JSON.stringify({ upload_id: upload.id, code: problem.code }),
+    });
+    return await endUpload(tx, upload, {
+      state,
+      receipt: receipt === null ? null : JSON.stringify(receipt),
+      problem: JSON.stringify(problem),
+      nowMs,
+    });
+  });
+  return ended === 0 ? 'lost' : state;
+}

@@ -1,0 +1,36 @@
+// What a worker may do with an upload while it holds it, and how it learns that it doesn't any more. Every write of
+// ingest goes through holdLease in its own transaction: the fence against a second worker.
+
+import { limits } from '@muster/contract';
+import type { Database, Db } from '../db/db.ts';
+import type { Clock } from '../lib/clock.ts';
+import { extendScopes } from './frame.queries.ts';
+import { extendLease, type UploadRow } from './upload.queries.ts';
+
+export interface IngestDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly sealKey: Buffer;
+  /** Hashes values of secrets for their identity. */
+  readonly secretKey: Buffer;
+  /** For tests: called after each committed step; may throw to play a crash. */
+  readonly checkpoint?: (step: string) => void;
+}
+
+/** Another worker has the upload now: stop at once, write nothing. */
+export class LeaseLost extends Error {}
+
+/** Another upload holds one of the scopes: try again a little later. */
+export class ScopeBusy extends Error {}
+
+/** Extends the lease; when it is somebody else's now, nothing of ours may be written. */
+export async function holdLease(
+  deps: IngestDeps,
+  db: Db,
+  upload: UploadRow,
+  progress: Parameters<typeof extendLease>[3],
+): Promise<void> {
+  const until = deps.clock.nowMs() + limits.uploadLeaseMs;
+  if ((await extendLease(db, upload, until, progress)) === 0) throw new LeaseLost();
+  await extendScopes(db, upload.tenant_id, upload.id, until);
+}

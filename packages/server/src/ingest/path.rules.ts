@@ -1,0 +1,164 @@
+// Paths as tools write them, to one form: relative to the checkout, `/` between segments, `.` and
+// `..` resolved, never above the root. URIs of other schemes stay what they are. An absolute path
+// that nothing makes relative keeps its leading `/` or drive, so that it is recognised as such.
+// Called by the report readers; pure.
+
+/** Absolute directories of the machine that ran the scan, under which paths become relative. */
+export interface PathRoots {
+  /** Cleaned absolute directories without a trailing slash, longest first. */
+  readonly directories: readonly string[];
+  /** Last segment of the repository's name, lower-case: the checkout's usual folder. */
+  readonly repositoryName: string | null;
+}
+
+export const NO_ROOTS: PathRoots = { directories: [], repositoryName: null };
+
+/** Names that tools write where there is no file. */
+const PLACEHOLDERS: ReadonlySet<string> = new Set([
+  'no file associated with this alert',
+  'unknown-file',
+  '<unknown>',
+  '<nofile>',
+  'n/a',
+]);
+
+/** Where CI systems put a checkout; `*` is one segment. */
+const CHECKOUTS: readonly (readonly string[])[] = [
+  ['home', 'runner', 'work', '*', '*'],
+  ['Users', 'runner', 'work', '*', '*'],
+  ['__w', '*', '*'],
+  ['D:', 'a', '*', '*'],
+  ['github', 'workspace'],
+  ['home', 'vsts', 'work', '*', 's'],
+  ['builds', '*', '*'],
+  ['bitbucket', 'pipelines', 'agent', 'build'],
+  ['drone', 'src'],
+  ['home', 'circleci', 'project'],
+  ['var', 'jenkins_home', 'workspace', '*'],
+  ['var', 'lib', 'jenkins', 'workspace', '*'],
+  ['go', 'src', 'github.com', '*', '*'],
+  ['workspace'],
+];
+
+/**
+ * First segments that tell a machine's path from a checkout's path written with a leading slash.
+ */
+const MACHINE_FOLDERS: ReadonlySet<string> = new Set(
+  `applications bin boot builds data dev etc home lib lib64 media mnt nix opt private proc root
+    run sbin shared snap srv sys tmp users usr var volumes workspace`.split(/\s+/),
+);
+
+const DRIVE = /^[A-Za-z]:(?=\/|$)/;
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]+:\/\//;
+
+/** True for `https://…`, `host://…` and their like, not for `file:` and drive letters. */
+export function isForeignUri(text: string): boolean {
+  return SCHEME.test(text) && !/^file:/i.test(text);
+}
+
+/** True for a web address. */
+export function isHttpUri(text: string): boolean {
+  return /^https?:\/\//i.test(text);
+}
+
+/** True for `/x` and `C:/x`, after `cleanPath`. */
+export function isAbsolutePath(path: string): boolean {
+  return path.startsWith('/') || DRIVE.test(path);
+}
+
+/**
+ * Percent-decoding, exactly once (`%2525` → `%25`); what isn't UTF-8 or no escape stays as it is.
+ */
+export function decodePercentOnce(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text.replace(/%[2-7][0-9A-Fa-f]/g, (escape) =>
+      String.fromCharCode(Number.parseInt(escape.slice(1), 16)),
+    );
+  }
+}
+
+/**
+ * The path that a `file:` URI or a relative URI reference names, cleaned. Everything under `file:`
+ * is absolute; a host (`file://server/share`) becomes the first segment. Query and fragment are
+ * part of names in practice.
+ */
+export function pathOfUri(uri: string): string {
+  const text = uri.trim();
+  const isFile = /^file:/i.test(text);
+  const bare = decodePercentOnce(isFile ? text.slice(5) : text);
+  return cleanPath(isFile ? `/${bare}` : bare, isFile);
+}
+
+/**
+ * Slashes, dots and doubles resolved; `..` stops at the root. A leading `/` is kept only where it
+ * means the machine's root: Checkov and others write checkout paths as `/modules/x.tf`.
+ */
+export function cleanPath(text: string, isAbsolute = false): string {
+  const segments: string[] = [];
+  for (const segment of text.replaceAll('\\', '/').split('/')) {
+    if (segment === '' || segment === '.') continue;
+    if (segment !== '..') segments.push(segment);
+    else if (!(segments.length === 1 && DRIVE.test(segments[0] ?? ''))) segments.pop();
+  }
+  const first = segments[0] ?? '';
+  const rest = segments.join('/');
+  if (DRIVE.test(first)) return first.toUpperCase() + rest.slice(first.length);
+  const isMachine =
+    /^[\\/]/.test(text) &&
+    (MACHINE_FOLDERS.has(first.toLowerCase()) || checkoutDepth(segments) !== null);
+  return (isAbsolute || isMachine) && rest !== '' ? `/${rest}` : rest;
+}
+
+/** A cleaned path relative to the checkout when something tells where that is, else unchanged. */
+export function relativePath(path: string, roots: PathRoots): string {
+  if (!isAbsolutePath(path)) return path;
+  for (const directory of roots.directories) {
+    if (path.startsWith(`${directory}/`)) return path.slice(directory.length + 1);
+  }
+  const segments = path.split('/').filter((segment) => segment !== '');
+  const depth = checkoutDepth(segments) ?? repositoryDepth(segments, roots.repositoryName);
+  return depth === null ? path : segments.slice(depth).join('/');
+}
+
+function checkoutDepth(segments: readonly string[]): number | null {
+  for (const checkout of CHECKOUTS) {
+    const fits = checkout.every((name, at) => name === '*' || name === segments[at]);
+    if (fits && segments.length > checkout.length) return checkout.length;
+  }
+  return null;
+}
+
+/**
+ * Below the folder named as the repository: `/home/ada/src/shop/lib/a.ts` of
+ * `github.com/acme/shop`.
+ */
+function repositoryDepth(segments: readonly string[], name: string | null): number | null {
+  if (name === null) return null;
+  const at = segments.findIndex((segment) => segment.toLowerCase() === name);
+  return at === -1 || at + 1 >= segments.length ? null : at + 1;
+}
+
+/** Null for what isn't a path: blank, or a placeholder for "no file". */
+export function usablePath(text: string): string | null {
+  const trimmed = text.trim();
+  return trimmed === '' || PLACEHOLDERS.has(trimmed.toLowerCase()) ? null : trimmed;
+}
+
+/** Every path may be compared with each of them; a run has one to five. */
+const DIRECTORIES_MAX = 50;
+
+/** Roots from absolute directories in any spelling, and the repository's normalised value. */
+export function pathRoots(directories: readonly string[], repository: string | null): PathRoots {
+  const cleaned = new Set<string>();
+  for (const directory of directories) {
+    if (directory !== '' && cleaned.size < DIRECTORIES_MAX) cleaned.add(directory);
+  }
+  const name = repository?.split('/').at(-1)?.toLowerCase() ?? null;
+  return {
+    directories: [...cleaned].sort((a, b) => b.length - a.length || (a < b ? -1 : 1)),
+    repositoryName: name === '' ? null : name,
+  };
+}

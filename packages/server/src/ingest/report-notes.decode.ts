@@ -1,0 +1,170 @@
+// Tolerant reading of foreign JSON: field access that never throws and never coerces, texts that
+// are cleaned and bounded, and the book in which a reader notes what it had to tolerate. Warnings
+// are capped when shown, but all are counted; what happened to texts becomes one warning a
+// document. Used by both report readers.
+
+import { limits } from '@muster/contract';
+import type { Located } from './draft.ts';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The value as an object; null for everything else (arrays too). */
+export function objectOf(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : null;
+}
+
+const NOTHING: readonly unknown[] = [];
+
+/** The value as a list; an empty one for everything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : NOTHING;
+}
+
+/** The value as a text that says something; null for blank texts and everything else. */
+export function stringOf(value: unknown): string | null {
+  return typeof value === 'string' && value.trim() !== '' ? value : null;
+}
+
+/** A finite number; texts are not numbers here. */
+export function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/**
+ * An array index or count: an integer from 0 up. SARIF's `-1` means "absent" (SARIF 2.1.0 §3.4.5).
+ */
+export function indexOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+/** Lines and columns above this are nonsense; the tables hold them in 32 bits. */
+const POSITION_MAX = 2_147_483_647;
+
+/** A line or column: from 1 up. Tools write 0 for "the whole file", which names no line. */
+export function positionOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= POSITION_MAX
+    ? value
+    : null;
+}
+
+/**
+ * A member under a name that came from the document: only its own, never one of `Object.prototype`.
+ */
+export function memberOf(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** One reference token of a JSON pointer (RFC 6901 §3). */
+export function pointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** The texts of a list, blanks left out. */
+export function stringsOf(value: unknown): string[] {
+  const texts: string[] = [];
+  for (const entry of listOf(value)) {
+    const text = stringOf(entry);
+    if (text !== null) texts.push(text);
+  }
+  return texts;
+}
+
+/** The text without NUL and lone surrogates, for texts that are compared rather than shown. */
+export function cleanText(value: string): string {
+  return value.isWellFormed() && !value.includes('\0')
+    ? value
+    : value.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+/**
+ * The beginning of a text that is a copy of something kept elsewhere: cut visibly, but not counted
+ * as cut.
+ */
+export function preview(value: string, charsMax: number): string {
+  const text = cleanText(value);
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`;
+}
+
+/** What a reader had to tolerate, in the order of the document. */
+export class Notes {
+  readonly #shown: Located[] = [];
+  readonly #counts = new Map<string, number>();
+  #repaired = 0;
+  #cut = 0;
+
+  warn(pointer: string, code: string, detail: string): void {
+    this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
+    // Names of members may be hostile or huge; a warning is a sentence.
+    if (this.#shown.length < limits.receiptWarningsMax) {
+      this.#shown.push({ pointer, code, detail: detail.slice(0, limits.titleCharsMax) });
+    }
+  }
+
+  /** The text without NUL and lone surrogates, at most `charsMax` long; what is cut ends in `…`. */
+  text(value: string, charsMax: number): string {
+    let text = value;
+    if (!text.isWellFormed() || text.includes('\0')) {
+      text = text.toWellFormed().replaceAll('\0', '\uFFFD');
+      this.#repaired += 1;
+    }
+    if (text.length <= charsMax) return text;
+    this.#cut += 1;
+    // toWellFormed would turn a cut pair into U+FFFD; it is left out instead.
+    const last = text.charCodeAt(charsMax - 2);
+    const end = last >= 0xd800 && last <= 0xdbff ? charsMax - 2 : charsMax - 1;
+    return `${text.slice(0, end)}…`;
+  }
+
+  /** Like `text`, for members that may be absent: null when nothing is said. */
+  textOf(value: unknown, charsMax: number): string | null {
+    const text = stringOf(value);
+    return text === null ? null : this.text(text, charsMax);
+  }
+
+  /** Counts something that was shortened by other means than `text` (a list, a property bag). */
+  countCut(): void {
+    this.#cut += 1;
+  }
+
+  /**
+   * The shown warnings; the texts that were repaired or cut are one warning each, at the document's
+   * root.
+   */
+  shown(): Located[] {
+    return [...this.#shown, ...this.#summaries()].slice(0, limits.receiptWarningsMax);
+  }
+
+  /** All warnings by code, shown or not. */
+  counts(): Map<string, number> {
+    const counts = new Map(this.#counts);
+    for (const { code } of this.#summaries()) counts.set(code, 1);
+    return counts;
+  }
+
+  /** Appends what another book says, as if its notes had been taken here. */
+  append(other: Notes): void {
+    for (const note of other.#shown) {
+      if (this.#shown.length < limits.receiptWarningsMax) this.#shown.push(note);
+    }
+    for (const [code, count] of other.#counts) {
+      this.#counts.set(code, (this.#counts.get(code) ?? 0) + count);
+    }
+    this.#repaired += other.#repaired;
+    this.#cut += other.#cut;
+  }
+
+  #summaries(): Located[] {
+    const summaries: Located[] = [];
+    if (this.#repaired > 0) {
+      const detail = `${this.#repaired} texts held NUL or lone surrogates; each became U+FFFD.`;
+      summaries.push({ pointer: '', code: 'text_repaired', detail });
+    }
+    if (this.#cut > 0) {
+      const detail = `${this.#cut} texts or lists were beyond their bounds and are cut visibly.`;
+      summaries.push({ pointer: '', code: 'text_cut', detail });
+    }
+    return summaries;
+  }
+}

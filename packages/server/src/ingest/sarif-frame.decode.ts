@@ -1,0 +1,103 @@
+// What a SARIF run as a whole says: which tool, which category, which repository, branch and
+// commit, and whether it went well (SARIF 2.1.0 §3.14, §3.17-§3.20, §3.23). What the sender said
+// beside the document comes first. Called by sarif.decode.ts, once per run.
+
+import { limits } from '@muster/contract';
+import { normaliseAsset } from './asset.rules.ts';
+import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.ts';
+import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+
+/** The analysis of one run, before runs of the same tool and category are merged. */
+export function analysisOf(
+  run: JsonObject,
+  context: UploadContext,
+  asset: number | null,
+  hasInlineResults: boolean,
+  notes: Notes,
+): AnalysisDraft {
+  const driver = objectOf(objectOf(run.tool)?.driver);
+  const toolName = notes.textOf(driver?.name, limits.nameCharsMax)?.trim() ?? 'unknown';
+  const version = stringOf(driver?.version) ?? stringOf(driver?.semanticVersion);
+  const provenance = provenanceOf(run);
+  const branch = context.branch ?? stringOf(provenance?.branch) ?? '';
+  const commit = context.commitSha ?? stringOf(provenance?.revisionId);
+  return {
+    tool: toolName.toLowerCase().replace(/\s+/g, ' '),
+    toolName,
+    toolVersion: version === null ? null : notes.text(version, limits.nameCharsMax),
+    category: notes.text(context.category ?? categoryOf(run), limits.nameCharsMax),
+    asset,
+    branch: notes.text(branchName(branch), limits.nameCharsMax),
+    claimsDefaultBranch: context.defaultBranch === true,
+    commitSha: commit === null ? null : notes.text(commit, limits.nameCharsMax),
+    coverage: context.coverage ?? 'full',
+    succeeded: listOf(run.invocations).every(isGood),
+    listed: Array.isArray(run.results) || hasInlineResults,
+  };
+}
+
+/**
+ * `refs/heads/main` → `main`; tags and pull requests keep their prefix; a detached `HEAD` names no
+ * branch.
+ */
+export function branchName(ref: string): string {
+  const name = ref.trim().replace(/^refs\/heads\//, '');
+  return name === 'HEAD' ? '' : name;
+}
+
+/** §3.17.3: everything before the last `/`; what follows it names the single run. */
+function categoryOf(run: JsonObject): string {
+  const id = stringOf(objectOf(run.automationDetails)?.id) ?? '';
+  return id.slice(0, Math.max(0, id.lastIndexOf('/'))).trim();
+}
+
+/** §3.20.14, §3.20.21: said to have failed, or an error while it ran. */
+function isGood(entry: unknown): boolean {
+  const invocation = objectOf(entry);
+  if (invocation?.executionSuccessful === false) return false;
+  return !listOf(invocation?.toolExecutionNotifications).some(
+    (notification) => objectOf(notification)?.level === 'error',
+  );
+}
+
+/** §3.23: the first repository that has an address. */
+function provenanceOf(run: JsonObject): JsonObject | null {
+  for (const entry of listOf(run.versionControlProvenance)) {
+    const provenance = objectOf(entry);
+    if (stringOf(provenance?.repositoryUri) !== null) return provenance;
+  }
+  return objectOf(listOf(run.versionControlProvenance)[0]);
+}
+
+/**
+ * The asset that sender or run names; null leaves it to the upload's fallback, never to a guess.
+ */
+export function assetOf(run: JsonObject, context: UploadContext, notes: Notes): AssetDraft | null {
+  const stated = contextAsset(context, notes);
+  if (stated !== null) return stated;
+  const uri = stringOf(provenanceOf(run)?.repositoryUri);
+  return uri === null ? null : assetDraft('repository', uri, notes);
+}
+
+/** The asset that the sender names beside the document. */
+export function contextAsset(context: UploadContext, notes: Notes): AssetDraft | null {
+  if (context.repositoryUrl !== undefined) {
+    return assetDraft('repository', context.repositoryUrl, notes);
+  }
+  return context.asset === undefined
+    ? null
+    : assetDraft(context.assetType ?? 'unclassified', context.asset, notes);
+}
+
+function assetDraft(kind: AssetDraft['kind'], value: string, notes: Notes): AssetDraft | null {
+  const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
+  if (normal === null) return null;
+  return {
+    ref: null,
+    kind: normal.kind,
+    value: normal.value,
+    name: null,
+    criticality: null,
+    attributes: {},
+  };
+}

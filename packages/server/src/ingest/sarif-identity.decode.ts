@@ -1,0 +1,214 @@
+// What a SARIF finding is about, without its line: which type it is, which recipe of identity fits
+// it, and the content that recipe needs (draft.ts, FindingDraft.identity). Decided by tool, rule
+// and what the result names. Unmasked values leave this file in `content` and `secret` only. Called
+// by sarif-result.decode.ts.
+
+import { type FindingType, limits } from '@muster/contract';
+import {
+  componentIdentity,
+  type PackageName,
+  packageOfMessage,
+  packageOfNameAtVersion,
+  packageOfPurl,
+} from './component.rules.ts';
+import type { IdentityKind } from './draft.ts';
+import { comparable } from './fingerprints.rules.ts';
+import { isCredentialName, isMasked } from './masking.rules.ts';
+import { type JsonObject, indexOf, listOf, objectOf, stringOf } from './report-notes.decode.ts';
+import type { ReadLocation } from './sarif-locations.decode.ts';
+import type { RuleFacts } from './sarif-rules.decode.ts';
+import { isHttpUri } from './path.rules.ts';
+import { canonicalVulnerabilityId } from './weakness.rules.ts';
+import { redactUrl, webPlaceOf } from './web.rules.ts';
+
+export interface Subject {
+  readonly type: FindingType;
+  readonly kind: IdentityKind;
+  readonly content: readonly string[];
+  readonly component: PackageName | null;
+  /**
+   * The value of a secret finding as it stands in the report; to be masked everywhere, stored
+   * nowhere.
+   */
+  readonly secret: string | null;
+  /** True when what stands in the path's place is the component itself, version and all. */
+  readonly hasNoPath: boolean;
+}
+
+/** Patterns over the tool family (lower-case driver name). */
+const words = (text: string): RegExp => new RegExp(text.trim().split(/\s+/).join('|'));
+
+const SECRET_TOOL = words(`gitleaks betterleaks trufflehog secret credscan \\bspmi\\b ggshield
+  gitguardian whispers kingfisher noseyparker ferret`);
+const WEB3_TOOL = words(`slither mythril mythx securify manticore echidna aderyn solhint 4naly3er`);
+const CONFIGURATION_TOOL = words(`checkov tfsec terrascan \\bkics\\b dockle hadolint kube-?linter
+  kubesec kubescape polaris tflint cfn[-_] conftest regula`);
+const COMPLIANCE_TOOL = words('openscap cis-cat \\binspec\\b \\bhdf\\b');
+const COMPONENT_TOOL = words(`\\bgrype\\b anchore \\btrivy\\b osv-scanner snyk.open.source
+  snyk.container dependency-check black.?duck govulncheck cargo-audit pip-audit npm-audit retire
+  xray \\bmend\\b whitesource`);
+/** Rules of published vulnerabilities: a name@version beside one of these is a component. */
+const VULNERABILITY_RULE =
+  /^(?:CVE|GHSA|GO|PYSEC|RUSTSEC|OSV|MAL|HSEC|BIT|GSD|BDSA|SNYK|XRAY|sonatype|WS)-/i;
+
+/** The type of a result, by rule tags and names before the tool's name. */
+function typeOf(tool: string, rule: RuleFacts): FindingType {
+  const tags = rule.tags.map((tag) => tag.toLowerCase());
+  if (SECRET_TOOL.test(tool) || tags.includes('secret') || tags.includes('secrets'))
+    return 'secret';
+  if (/\btrivy\b/.test(tool)) {
+    if (rule.name === 'Secret') return 'secret';
+    return rule.name === 'Misconfiguration' || tags.includes('misconfiguration')
+      ? 'misconfiguration'
+      : 'vulnerability';
+  }
+  if (WEB3_TOOL.test(tool)) return 'web3';
+  if (CONFIGURATION_TOOL.test(tool)) return 'misconfiguration';
+  return COMPLIANCE_TOOL.test(tool) ? 'compliance' : 'vulnerability';
+}
+
+/** Decides type, recipe and content of one result. */
+export function subjectOf(
+  result: JsonObject,
+  tool: string,
+  rule: RuleFacts,
+  location: ReadLocation | null,
+  message: string,
+): Subject {
+  const type = typeOf(tool, rule);
+  const subject = (kind: IdentityKind, content: readonly (string | null)[]): Subject => {
+    const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
+    const isEmpty = said.every((part) => part === '');
+    const usable = isEmpty
+      ? [comparable(stableText(message), limits.snippetCharsMax) || rule.id || 'finding']
+      : said;
+    return { type, kind, content: usable, component: null, secret: null, hasNoPath: false };
+  };
+  if (type === 'secret') {
+    const secret = secretOf(result, location);
+    return { ...subject('secret', [secret]), secret };
+  }
+  const properties = objectOf(result.properties);
+  if (type === 'vulnerability') {
+    const component = packageOf(properties, tool, rule, location, message);
+    if (component !== null || (COMPONENT_TOOL.test(tool) && VULNERABILITY_RULE.test(rule.id))) {
+      const what = component === null ? '' : componentIdentity(component);
+      const path = location?.place.path ?? '';
+      // Black Duck writes the component where the manifest belongs; its version is no identity.
+      const hasNoPath = packageOfNameAtVersion(path) !== null;
+      const content = [what, vulnerabilityOf(rule), hasNoPath ? '' : path];
+      return { ...subject('component', content), component, hasNoPath };
+    }
+  }
+  const url = location?.place.rawUrl ?? webTarget(result);
+  if (url !== null) return subject('web', webContent(url, result, properties, location));
+  const network = networkContent(properties, location);
+  if (network !== null) return subject('network', network);
+  const resource = resourceContent(properties, location);
+  if (resource !== null) return subject('resource', resource);
+  return subject('code', [
+    location?.snippet ?? location?.context ?? null,
+    location?.logical ?? null,
+  ]);
+}
+
+/** A message without the numbers of lines, for when it is all there is to tell defects apart. */
+function stableText(message: string): string {
+  return message.replace(/\blines? \d{1,9}(?:[-:]\d{1,9})?/gi, 'line').trim();
+}
+
+/**
+ * From a credential property, else the snippet; what the producer masked already identifies
+ * nothing.
+ */
+function secretOf(result: JsonObject, location: ReadLocation | null): string | null {
+  const properties = objectOf(result.properties);
+  for (const name of properties === null ? [] : Object.keys(properties)) {
+    const value = isCredentialName(name) ? stringOf(properties?.[name]) : null;
+    if (value !== null && !isMasked(value)) return value.trim();
+  }
+  const snippet = location?.snippet?.trim() ?? null;
+  return snippet === null || isMasked(snippet) ? null : snippet;
+}
+
+function packageOf(
+  properties: JsonObject | null,
+  tool: string,
+  rule: RuleFacts,
+  location: ReadLocation | null,
+  message: string,
+): PackageName | null {
+  const purl = stringOf(properties?.purl) ?? stringOf(properties?.packageUrl);
+  const byPurl = purl === null ? null : packageOfPurl(purl);
+  if (byPurl !== null) return byPurl;
+  const named = stringOf(properties?.component) ?? stringOf(properties?.packageName);
+  const isComponentTool = COMPONENT_TOOL.test(tool);
+  const isVulnerability = VULNERABILITY_RULE.test(rule.id);
+  if (!isComponentTool && !isVulnerability) return null;
+  if (named !== null) {
+    const version = stringOf(properties?.componentVersion) ?? stringOf(properties?.packageVersion);
+    const ecosystem = stringOf(properties?.componentOrigin) ?? stringOf(properties?.ecosystem);
+    return { purl: null, ecosystem, name: named.trim(), version };
+  }
+  const found =
+    packageOfNameAtVersion(location?.logical ?? '') ??
+    packageOfMessage(message) ??
+    packageOfNameAtVersion(location?.place.path ?? '');
+  if (found === null || found.ecosystem !== null) return found;
+  // Snyk names the ecosystem in the rule id: SNYK-JS-ASYNC-12239908.
+  const ecosystem = /^SNYK-([A-Z]{2,16})-/.exec(rule.id)?.[1] ?? null;
+  return { ...found, ecosystem };
+}
+
+/** The published id that the rule is about; Grype appends the package to it. */
+function vulnerabilityOf(rule: RuleFacts): string {
+  const published = rule.vulnerabilityIds[0];
+  const startsWithIt =
+    published !== undefined && rule.id.toUpperCase().startsWith(published.toUpperCase());
+  return startsWithIt ? published : canonicalVulnerabilityId(rule.id);
+}
+
+function webTarget(result: JsonObject): string | null {
+  const target = stringOf(objectOf(result.webRequest)?.target);
+  return target !== null && isHttpUri(target) ? target : null;
+}
+
+/** Parameter names of scanners; axe names the element instead, as a logical location. */
+function webContent(
+  url: string,
+  result: JsonObject,
+  properties: JsonObject | null,
+  location: ReadLocation | null,
+): (string | null)[] {
+  const place = webPlaceOf(url);
+  const method = stringOf(objectOf(result.webRequest)?.method)?.toUpperCase() ?? null;
+  const parameter =
+    stringOf(properties?.parameter) ??
+    stringOf(properties?.param) ??
+    location?.logical ??
+    place?.queryNames ??
+    null;
+  return [method, place === null ? redactUrl(url) : `${place.host}${place.template}`, parameter];
+}
+
+function networkContent(properties: JsonObject | null, location: ReadLocation | null) {
+  const host = /^host:\/\/([^/]{1,255})/i.exec(location?.place.url ?? '')?.[1];
+  const named = host ?? stringOf(properties?.host) ?? stringOf(properties?.hostname);
+  const port = indexOf(properties?.port) ?? stringOf(properties?.port);
+  if (named === null || (host === undefined && port === null)) return null;
+  const protocol = stringOf(properties?.protocol)?.toLowerCase() ?? 'tcp';
+  return [named.toLowerCase(), port === null ? null : `${port}/${protocol}`];
+}
+
+function resourceContent(properties: JsonObject | null, location: ReadLocation | null) {
+  const raw = objectOf(listOf(location?.raw.logicalLocations)[0]);
+  const isResource = stringOf(raw?.kind) === 'resource';
+  const name =
+    stringOf(properties?.resource) ??
+    stringOf(properties?.resourceName) ??
+    stringOf(properties?.resource_name) ??
+    (isResource ? (location?.logical ?? null) : null);
+  if (name === null) return null;
+  const type = stringOf(properties?.resourceType) ?? stringOf(properties?.resource_type);
+  return [type, name];
+}

@@ -1,0 +1,177 @@
+// One SARIF result (SARIF 2.1.0 §3.27) → the outcome of one item: a finding, not a problem, or a
+// located rejection. Only what isn't an object, or says nothing at all, is rejected; every other
+// flaw is tolerated. The outcome depends on the result and its run, never on its neighbours. Called
+// by sarif.decode.ts, once per result and pass.
+
+import { type DetailSuppression, limits, SARIF_MEMBERS } from '@muster/contract';
+import type { FindingDraft, Item } from './draft.ts';
+import { usableFingerprints } from './fingerprints.rules.ts';
+import { maskOccurrences } from './masking.rules.ts';
+import {
+  type JsonObject,
+  listOf,
+  type Notes,
+  objectOf,
+  pointerToken,
+  preview,
+  stringOf,
+  stringsOf,
+} from './report-notes.decode.ts';
+import { detailOf } from './sarif-detail.decode.ts';
+import { subjectOf } from './sarif-identity.decode.ts';
+import { type ReadLocation, readLocation } from './sarif-locations.decode.ts';
+import { messageText } from './sarif-message.decode.ts';
+import type { RuleFacts } from './sarif-rules.decode.ts';
+import type { SarifRun } from './sarif-run.decode.ts';
+import { readSaid, severityOf } from './sarif-severity.decode.ts';
+import { isLevel } from './severity.rules.ts';
+
+const KNOWN_MEMBERS: ReadonlySet<string> = new Set<string>(SARIF_MEMBERS.result);
+
+/** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
+const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable', 'informational']);
+
+/** Decides about one result. */
+export function decodeResult(value: unknown, pointer: string, run: SarifRun): Item {
+  const result = objectOf(value);
+  if (result === null) {
+    const detail = 'A result must be an object.';
+    return { outcome: 'rejected', rejection: { pointer, code: 'item_not_object', detail } };
+  }
+  warnUnknown(result, pointer, run.notes);
+  if (NO_PROBLEM_KINDS.has(result.kind)) {
+    return { outcome: 'not_problem', pointer, reason: `kind ${String(result.kind)}` };
+  }
+  if (result.baselineState === 'absent') {
+    return { outcome: 'not_problem', pointer, reason: 'baselineState absent' };
+  }
+  const rule = run.rules.of(result);
+  const location = firstLocation(result, run);
+  const said =
+    messageText(result.message, rule) ?? rule.title ?? stringOf(rule.detail?.description);
+  if (said === null && rule.id === '' && location === null) {
+    const detail = 'The result has neither message, rule nor location: nothing tells what it is.';
+    return { outcome: 'rejected', rejection: { pointer, code: 'item_empty', detail } };
+  }
+  const message = said ?? (rule.id === '' ? 'A result without a message.' : rule.id);
+  return { outcome: 'finding', draft: draftOf(result, pointer, rule, location, message, run) };
+}
+
+function draftOf(
+  result: JsonObject,
+  pointer: string,
+  rule: RuleFacts,
+  location: ReadLocation | null,
+  said: string,
+  run: SarifRun,
+): FindingDraft {
+  const { notes } = run;
+  const subject = subjectOf(result, run.place.tool, rule, location, said);
+  const level = levelOf(result, rule, run);
+  const properties = objectOf(result.properties);
+  const saidSeverity = readSaid(properties, stringsOf(properties?.tags));
+  const verdict = severityOf(rule.said, saidSeverity, level);
+  const fingerprints = usableFingerprints([
+    objectOf(result.fingerprints),
+    objectOf(result.partialFingerprints),
+  ]);
+  const suppressions = suppressionsOf(result, notes);
+  const message = notes.text(maskOccurrences(said, subject.secret), limits.messageCharsMax);
+  const detail = detailOf(
+    result,
+    {
+      rule,
+      subject,
+      verdict,
+      said: saidSeverity,
+      level,
+      suppressions,
+      ignoredFingerprints: fingerprints.ignored,
+      location,
+    },
+    run,
+  );
+  return {
+    pointer,
+    analysis: run.place.analysis,
+    asset: run.place.asset,
+    type: subject.type,
+    ruleId: rule.id,
+    title: rule.title ?? firstLine(message, rule.id),
+    severity: verdict.severity,
+    path: subject.hasNoPath ? null : (location?.place.path ?? targetPath(result, run)),
+    startLine: location?.startLine ?? null,
+    startColumn: location?.startColumn ?? null,
+    message,
+    fingerprints: fingerprints.usable,
+    baseFingerprint: null,
+    identity: { kind: subject.kind, content: subject.content },
+    suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
+    detail,
+  };
+}
+
+function warnUnknown(result: JsonObject, pointer: string, notes: Notes): void {
+  for (const name of Object.keys(result)) {
+    if (KNOWN_MEMBERS.has(name)) continue;
+    const detail = `A result has no member "${name.slice(0, 64)}"; it is kept as data.`;
+    notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
+  }
+}
+
+/** The first location that has a place, else the first there is (§3.27.12). */
+function firstLocation(result: JsonObject, run: SarifRun): ReadLocation | null {
+  let first: ReadLocation | null = null;
+  for (const entry of listOf(result.locations).slice(0, limits.locationsMax)) {
+    const read = readLocation(entry, run);
+    if (read === null) continue;
+    if (read.place.path !== null) return read;
+    first ??= read;
+  }
+  return first;
+}
+
+/** §3.27.13: the file that was being looked at, where no location names one. */
+function targetPath(result: JsonObject, run: SarifRun): string | null {
+  const target = objectOf(result.analysisTarget);
+  return target === null ? null : run.places.of(target).path;
+}
+
+/**
+ * §3.27.10: the result's own level, then the invocation's, then the rule's, then `warning`. A
+ * `review` or `open` result has level `none` by the letter; what is to be looked at keeps its
+ * rule's level here.
+ */
+function levelOf(result: JsonObject, rule: RuleFacts, run: SarifRun): string {
+  const own = result.level;
+  const isUndecided = result.kind === 'review' || result.kind === 'open';
+  if (isLevel(own) && !(isUndecided && own === 'none')) return own;
+  return run.configuredLevel(result, rule) ?? rule.level ?? 'warning';
+}
+
+function firstLine(message: string, ruleId: string): string {
+  const line = message.trim().split(/\r?\n/, 1)[0]?.trim() ?? '';
+  if (line === '') return ruleId === '' ? 'A result without a message.' : ruleId;
+  return preview(line, limits.titleCharsMax);
+}
+
+/**
+ * §3.27.23: null and [] mean "not suppressed". An entry that has neither kind nor status is noise
+ * (Anchore writes one on every result); an absent status means accepted (§3.35.3).
+ */
+function suppressionsOf(result: JsonObject, notes: Notes): DetailSuppression[] {
+  const suppressions: DetailSuppression[] = [];
+  for (const entry of listOf(result.suppressions).slice(0, limits.tagsMax)) {
+    const raw = objectOf(entry);
+    const kind = notes.textOf(raw?.kind, limits.nameCharsMax);
+    const status = notes.textOf(raw?.status, limits.nameCharsMax);
+    if (raw === null || (kind === null && status === null)) continue;
+    const justification = notes.textOf(raw.justification, limits.messageCharsMax);
+    suppressions.push({
+      ...(kind === null ? {} : { kind }),
+      status: status ?? 'accepted',
+      ...(justification === null ? {} : { justification }),
+    });
+  }
+  return suppressions;
+}

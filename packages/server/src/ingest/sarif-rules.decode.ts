@@ -1,0 +1,239 @@
+// Which rule a SARIF result is about, and what its metadata says: ruleId → rule.id → guid →
+// hierarchical id → index, in the driver and its extensions (SARIF 2.1.0 §3.27.5-7, §3.52). An id
+// always beats an index: real producers write wrong ones. Each rule is read once per run. Called by
+// sarif-result.decode.ts.
+
+import type { DetailRule } from '@muster/contract';
+import { limits } from '@muster/contract';
+import {
+  indexOf,
+  type JsonObject,
+  listOf,
+  type Notes,
+  objectOf,
+  preview,
+  stringOf,
+  stringsOf,
+} from './report-notes.decode.ts';
+import { readSaid, type SaidSeverity } from './sarif-severity.decode.ts';
+import { isLevel } from './severity.rules.ts';
+import { type TaxonNames, taxaOf } from './sarif-taxa.decode.ts';
+import { vulnerabilityIdsIn } from './weakness.rules.ts';
+
+/** A rule as results need it; `raw` is null for a rule that the run doesn't describe. */
+export interface RuleFacts {
+  readonly id: string;
+  readonly raw: JsonObject | null;
+  readonly name: string | null;
+  /** One line that says what is wrong; null when the metadata only repeats the id. */
+  readonly title: string | null;
+  readonly level: string | null;
+  readonly said: SaidSeverity;
+  readonly tags: readonly string[];
+  readonly weaknesses: TaxonNames;
+  readonly vulnerabilityIds: readonly string[];
+  readonly confidence: number | null;
+  readonly detail: DetailRule | null;
+  /** The tool component whose message strings apply (§3.11.7). */
+  readonly component: JsonObject | null;
+}
+
+interface Component {
+  readonly raw: JsonObject;
+  readonly rules: readonly unknown[];
+  readonly byId: ReadonlyMap<string, JsonObject>;
+  readonly byGuid: ReadonlyMap<string, JsonObject>;
+}
+
+interface Found {
+  readonly rule: JsonObject;
+  readonly component: Component;
+}
+
+/** §3.27.21 has no precision; CodeQL's words and what they are worth (CTIS §4.2). */
+const PRECISION: ReadonlyMap<string, number> = new Map([
+  ['very-high', 95],
+  ['high', 85],
+  ['medium', 70],
+  ['low', 50],
+]);
+
+/** CodeQL has some thirty query packs; each unknown rule id is looked for in all of them. */
+const EXTENSIONS_MAX = 500;
+
+export class RuleBook {
+  readonly #components: readonly Component[];
+  readonly #run: JsonObject;
+  readonly #notes: Notes;
+  readonly #byId = new Map<string, RuleFacts>();
+  readonly #byReference = new Map<string, RuleFacts>();
+
+  constructor(run: JsonObject, notes: Notes) {
+    this.#run = run;
+    this.#notes = notes;
+    const tool = objectOf(run.tool);
+    const raw = [tool?.driver, ...listOf(tool?.extensions).slice(0, EXTENSIONS_MAX)];
+    this.#components = raw.map((component) => componentOf(objectOf(component) ?? {}));
+  }
+
+  /** The rule of a result; facts with an empty id when the result names none. */
+  of(result: JsonObject): RuleFacts {
+    const reference = objectOf(result.rule);
+    const id = stringOf(result.ruleId)?.trim() ?? stringOf(reference?.id)?.trim() ?? null;
+    if (id !== null) {
+      const known = this.#byId.get(id);
+      if (known !== undefined && objectOf(reference?.toolComponent) === null) return known;
+    }
+    const index = indexOf(reference?.index) ?? indexOf(result.ruleIndex);
+    const component = objectOf(reference?.toolComponent);
+    const guid = stringOf(reference?.guid);
+    const key = JSON.stringify([id, guid, index, component]);
+    let facts = this.#byReference.get(key);
+    if (facts === undefined) {
+      const target = component === null ? null : this.#componentNamed(component);
+      const found = this.#locate(id, guid, index, target);
+      facts = this.#factsOf(id, found);
+      this.#byReference.set(key, facts);
+      const isById = id !== null && stringOf(found?.rule.id)?.trim() === id;
+      if (isById && component === null) this.#byId.set(id, facts);
+    }
+    return facts;
+  }
+
+  /**
+   * The id of the rule that a reportingDescriptorReference names (§3.52); null when it names none.
+   */
+  idOf(reference: JsonObject): string | null {
+    const facts = this.of({ rule: reference });
+    return facts.id === '' ? null : facts.id;
+  }
+
+  #locate(
+    id: string | null,
+    guid: string | null,
+    index: number | null,
+    target: Component | null,
+  ): Found | null {
+    const places = target === null ? this.#components : [target, ...this.#components];
+    const pick = (get: (component: Component) => JsonObject | undefined): Found | null => {
+      for (const component of places) {
+        const rule = get(component);
+        if (rule !== undefined) return { rule, component };
+      }
+      return null;
+    };
+    let found = id === null ? null : pick((component) => component.byId.get(id));
+    if (found === null && guid !== null) found = pick((component) => component.byGuid.get(guid));
+    // §3.27.5: `CA1000/1` is a refinement of `CA1000`.
+    for (let part = id; found === null && part?.includes('/'); ) {
+      const parent: string = part.slice(0, part.lastIndexOf('/'));
+      found = pick((component) => component.byId.get(parent));
+      part = parent;
+    }
+    if (found !== null || index === null) return found;
+    const component = target ?? this.#components[0];
+    const rule = objectOf(component?.rules[index]);
+    if (rule === null || component === undefined) return null;
+    const ownId = stringOf(rule.id);
+    return id === null || ownId === null ? { rule, component } : null;
+  }
+
+  /** §3.54: by index into the extensions, by guid, by name; without any it is the driver. */
+  #componentNamed(reference: JsonObject): Component | null {
+    const index = indexOf(reference.index);
+    if (index !== null && this.#components[index + 1] !== undefined) {
+      return this.#components[index + 1] ?? null;
+    }
+    for (const member of ['guid', 'name']) {
+      const value = stringOf(reference[member]);
+      const found = this.#components.find((one) => value !== null && one.raw[member] === value);
+      if (found !== undefined) return found;
+    }
+    return null;
+  }
+
+  #factsOf(id: string | null, found: Found | null): RuleFacts {
+    const raw = found?.rule ?? null;
+    const notes = this.#notes;
+    const ruleId = notes.text(id ?? stringOf(raw?.id)?.trim() ?? '', limits.ruleIdCharsMax);
+    const properties = objectOf(raw?.properties);
+    const tags = stringsOf(properties?.tags).map((tag) => notes.text(tag, limits.nameCharsMax));
+    const level = objectOf(raw?.defaultConfiguration)?.level;
+    const precision = stringOf(properties?.precision);
+    const name = notes.textOf(raw?.name, limits.nameCharsMax);
+    const short = textOfMultiformat(raw?.shortDescription);
+    const full = textOfMultiformat(raw?.fullDescription);
+    return {
+      id: ruleId,
+      raw,
+      name,
+      title: titleOf(ruleId, short, name),
+      level: isLevel(level) ? level : null,
+      said: readSaid(properties, stringsOf(properties?.tags)),
+      tags,
+      weaknesses: taxaOf(this.#run, raw, properties, tags),
+      vulnerabilityIds: idsOfRule(ruleId, raw, tags),
+      confidence: PRECISION.get(precision ?? '') ?? null,
+      detail: detailOf(name, full ?? short, stringOf(raw?.helpUri), precision, notes),
+      component: found?.component.raw ?? this.#components[0]?.raw ?? null,
+    };
+  }
+}
+
+function componentOf(raw: JsonObject): Component {
+  const rules = listOf(raw.rules);
+  const byId = new Map<string, JsonObject>();
+  const byGuid = new Map<string, JsonObject>();
+  for (const entry of rules) {
+    const rule = objectOf(entry);
+    const id = stringOf(rule?.id)?.trim();
+    const guid = stringOf(rule?.guid);
+    // Rules come twice, with differing contents; the first one wins.
+    if (rule !== null && id !== undefined && !byId.has(id)) byId.set(id, rule);
+    if (rule !== null && guid !== null && !byGuid.has(guid)) byGuid.set(guid, rule);
+  }
+  return { raw, rules, byId, byGuid };
+}
+
+/** §3.12 multiformatMessageString: its text, else its markdown. */
+export function textOfMultiformat(value: unknown): string | null {
+  const message = objectOf(value);
+  return stringOf(message?.text) ?? stringOf(message?.markdown);
+}
+
+/** Placeholders of Fortify, SARIF and Semgrep: the message says it with the values filled in. */
+const PLACEHOLDER = /<Replace |\{\d\}|\$[A-Z_]{3}/;
+
+/** A description that only repeats the id (Semgrep: "Semgrep Finding: <id>") says nothing. */
+function titleOf(id: string, short: string | null, name: string | null): string | null {
+  const says = (text: string | null): text is string =>
+    text !== null && !PLACEHOLDER.test(text) && !(id !== '' && text.trim().endsWith(id));
+  const title = says(short) ? short : says(name) ? name : null;
+  const line = title?.trim().split(/\r?\n/, 1)[0] ?? '';
+  return line === '' ? null : preview(line, limits.titleCharsMax);
+}
+
+function idsOfRule(id: string, raw: JsonObject | null, tags: readonly string[]): string[] {
+  const sources = [id, ...stringsOf(raw?.deprecatedIds), ...tags];
+  // Snyk names the CVE in the full description only: "(CVE-2024-39249) async@3.2.4".
+  if (/^SNYK-/i.test(id)) sources.push(textOfMultiformat(raw?.fullDescription) ?? '');
+  return vulnerabilityIdsIn(sources.join(' '));
+}
+
+/** Enough of a description to recognise the rule; the page links to the rest. */
+const DESCRIPTION_CHARS_MAX = 1000;
+
+function detailOf(
+  name: string | null,
+  description: string | null,
+  helpUri: string | null,
+  precision: string | null,
+  notes: Notes,
+): DetailRule | null {
+  const detail: DetailRule = {};
+  if (name !== null) detail.name = name;
+  if (description !== null) detail.description = preview(description, DESCRIPTION_CHARS_MAX);
+  if (helpUri !== null) detail.help_uri = notes.text(helpUri, limits.pathCharsMax);
+  if (precision !== null) detail.precision = notes.text(precision, limits.nameCharsMax);
+  return Object.keys(detail).length === 0 ? null : detail;
+}

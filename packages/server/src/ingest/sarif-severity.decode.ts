@@ -1,0 +1,126 @@
+// How severe a SARIF result is, and by what it was decided: security-severity of the result, then
+// of the rule; words and scores that tools put into properties and tags; last the level (SARIF
+// 2.1.0 §3.27.10). What was said is kept beside the verdict. Called by the rule reader (once per
+// rule) and the result reader.
+
+import { type JsonObject, numberOf, preview, stringOf } from './report-notes.decode.ts';
+import {
+  scoreOf,
+  type SeverityVerdict,
+  severityOfLevel,
+  severityOfScore,
+  severityOfWord,
+} from './severity.rules.ts';
+
+/** What properties and tags of a rule or a result say about severity. */
+export interface SaidSeverity {
+  /** From `security-severity`. */
+  readonly score: SeverityVerdict | null;
+  /** From everything else. */
+  readonly word: SeverityVerdict | null;
+  readonly raw: readonly (readonly [string, string | number])[];
+}
+
+const SILENT: SaidSeverity = { score: null, word: null, raw: [] };
+
+/**
+ * Tools' own property names, those of the finding before those of the rule's author; the first
+ * usable wins.
+ */
+const WORD_NAMES = [
+  'issue_severity',
+  'severity',
+  'Severity',
+  'securityRisk',
+  'security_severity',
+  'qodanaSeverity',
+  'ideaSeverity',
+  'DevSkimSeverity',
+  'priority',
+  'Priority',
+  'InstanceSeverity',
+  'problem.severity',
+];
+
+const SCORE_NAMES = [
+  'cvssv4_baseScore',
+  'cvssv3_baseScore',
+  'cvssV3_baseScore',
+  'cvssv2_baseScore',
+  'cvssScore',
+  'cvss_score',
+  'cvss',
+];
+
+const TAG_WORD = /^(?:critical|high|medium|low)$/i;
+
+/** Reads a property bag and its tags. */
+export function readSaid(properties: JsonObject | null, tags: readonly string[]): SaidSeverity {
+  if (properties === null && tags.length === 0) return SILENT;
+  const raw: [string, string | number][] = [];
+  const note = (name: string, value: unknown): void => {
+    const text = stringOf(value);
+    const said = text === null ? numberOf(value) : preview(text, 64);
+    if (said !== null) raw.push([name, said]);
+  };
+  const bag = properties ?? {};
+  note('security-severity', bag['security-severity']);
+  const cvss = scoreOf(bag['security-severity']);
+  let word: SeverityVerdict | null = null;
+  for (const name of WORD_NAMES) {
+    const value = bag[name];
+    if (value === undefined) continue;
+    note(name, value);
+    const severity = severityOfWord(value);
+    if (word === null && severity !== null) word = { severity, from: `properties.${name}` };
+  }
+  for (const name of SCORE_NAMES) {
+    const value = bag[name];
+    if (value === undefined) continue;
+    note(name, value);
+    const score = scoreOf(value);
+    if (word === null && score !== null) {
+      const band = severityOfScore(score);
+      // CVSS v2 knows no "critical" (CTIS §4.1).
+      const severity = name.startsWith('cvssv2') && band === 'critical' ? 'high' : band;
+      word = { severity, from: `properties.${name}` };
+    }
+  }
+  const tag = tags.find((text) => TAG_WORD.test(text.trim()));
+  if (tag !== undefined) {
+    note('tags', tag);
+    const severity = severityOfWord(tag);
+    if (word === null && severity !== null) word = { severity, from: 'tags' };
+  }
+  const score =
+    cvss === null ? null : { severity: severityOfScore(cvss), from: 'security-severity' };
+  return raw.length === 0 ? SILENT : { score, word, raw };
+}
+
+/** The verdict, its source named with a `rule.` in front where the rule said it. */
+export function severityOf(
+  rule: SaidSeverity,
+  result: SaidSeverity,
+  level: string,
+): SeverityVerdict {
+  const fromRule = (verdict: SeverityVerdict | null): SeverityVerdict | null =>
+    verdict === null ? null : { severity: verdict.severity, from: `rule.${verdict.from}` };
+  return (
+    result.score ??
+    fromRule(rule.score) ??
+    result.word ??
+    fromRule(rule.word) ?? { severity: severityOfLevel(level), from: 'level' }
+  );
+}
+
+/** Everything that was said, by name; what the result says beats the rule. */
+export function rawSeverity(
+  rule: SaidSeverity,
+  result: SaidSeverity,
+): Record<string, string | number> | null {
+  if (rule.raw.length + result.raw.length === 0) return null;
+  return Object.fromEntries([
+    ...rule.raw.map(([n, v]) => [`rule.${n}`, v] as const),
+    ...result.raw,
+  ]);
+}

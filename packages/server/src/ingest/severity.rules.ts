@@ -1,0 +1,84 @@
+// How bad a finding is, from what producers say: CVSS scores, words, SARIF levels. Nothing is
+// guessed: a word that isn't in the table answers null and the caller goes on to its next source.
+// Called by the report readers.
+
+import type { Severity } from '@muster/contract';
+
+/** What was decided and by what, kept with the finding so that the decision can be read later. */
+export interface SeverityVerdict {
+  readonly severity: Severity;
+  /** The source that decided: `security-severity`, `properties.severity`, `level`, … */
+  readonly from: string;
+}
+
+/**
+ * CVSS v3/v4 bands (FIRST CVSS v3.1 §5): ≥ 9 critical, ≥ 7 high, ≥ 4 medium, > 0 low, else info.
+ */
+export function severityOfScore(score: number): Severity {
+  if (score >= 9) return 'critical';
+  if (score >= 7) return 'high';
+  if (score >= 4) return 'medium';
+  return score > 0 ? 'low' : 'info';
+}
+
+/**
+ * A CVSS base score as a number or as a decimal text (SARIF tools write texts); null outside 0–10.
+ */
+export function scoreOf(value: unknown): number | null {
+  if (typeof value === 'string' && (value.length > 16 || !/^\s*\d+(?:\.\d+)?\s*$/.test(value))) {
+    return null;
+  }
+  const score = typeof value === 'string' ? Number(value) : value;
+  return typeof score === 'number' && score >= 0 && score <= 10 ? score : null;
+}
+
+const WORDS: ReadonlyMap<string, Severity> = new Map([
+  ['critical', 'critical'],
+  ['crit', 'critical'],
+  ['blocker', 'critical'],
+  ['high', 'high'],
+  ['error', 'high'],
+  ['severe', 'high'],
+  ['major', 'high'],
+  ['medium', 'medium'],
+  ['moderate', 'medium'],
+  ['warning', 'medium'],
+  ['warn', 'medium'],
+  ['med', 'medium'],
+  ['low', 'low'],
+  ['minor', 'low'],
+  ['recommendation', 'low'],
+  ['weak warning', 'low'],
+  ['info', 'info'],
+  ['informational', 'info'],
+  ['information', 'info'],
+  ['note', 'info'],
+  ['none', 'info'],
+  ['suggestion', 'info'],
+  ['hint', 'info'],
+]);
+
+/**
+ * A severity word in any case (CTIS §4.1, and the words of SARIF tools); null when it isn't one.
+ */
+export function severityOfWord(value: unknown): Severity | null {
+  if (typeof value !== 'string' || value.length > 32) return null;
+  return WORDS.get(value.trim().toLowerCase()) ?? null;
+}
+
+const LEVELS: ReadonlyMap<unknown, Severity> = new Map<unknown, Severity>([
+  ['error', 'high'],
+  ['warning', 'medium'],
+  ['note', 'low'],
+  ['none', 'info'],
+]);
+
+/** SARIF 2.1.0 §3.27.10: `note` is low as a level, though the word alone reads as info. */
+export function severityOfLevel(level: string): Severity {
+  return LEVELS.get(level) ?? 'medium';
+}
+
+/** True for the four words of SARIF 2.1.0 §3.27.10. */
+export function isLevel(value: unknown): value is 'error' | 'warning' | 'note' | 'none' {
+  return LEVELS.has(value);
+}

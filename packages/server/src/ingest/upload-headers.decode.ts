@@ -1,0 +1,133 @@
+// What stands beside an uploaded document: query parameters, X-Muster-* headers, Prefer, Content-Digest. The query
+// beats the headers.
+
+import type { IncomingHttpHeaders } from 'node:http';
+import { ASSET_KINDS, limits, type AssetKind } from '@muster/contract';
+import { parseId } from '../lib/ids.ts';
+import { Problem } from '../lib/problem.ts';
+import type { UploadContext } from './draft.ts';
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+const CONTEXT_NAMES = [
+  'repository_url',
+  'asset',
+  'asset_type',
+  'branch',
+  'commit_sha',
+  'base_branch',
+  'pull_request',
+  'default_branch',
+  'category',
+  'coverage',
+] as const;
+
+/** Problem: invalid_parameter for a header with a value that the query would refuse, too. */
+export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadContext {
+  const given = new Map<string, string>();
+  for (const name of CONTEXT_NAMES) {
+    const header = headers[`x-muster-${name.replaceAll('_', '-')}`];
+    const value = query[name] ?? (typeof header === 'string' ? decodeHeader(header) : undefined);
+    if (value !== undefined && value !== '') given.set(name, value);
+  }
+  const text = (name: (typeof CONTEXT_NAMES)[number]): string | undefined => {
+    const value = given.get(name);
+    if (value !== undefined && value.length > limits.pathCharsMax)
+      throw invalid(name, 'is too long');
+    return value;
+  };
+  const word = <W extends string>(
+    name: (typeof CONTEXT_NAMES)[number],
+    words: readonly W[],
+  ): W | undefined => {
+    const value = text(name);
+    const known = words.find((candidate) => candidate === value);
+    if (value !== undefined && known === undefined)
+      throw invalid(name, `must be one of ${words.slice(0, 4).join(', ')} …`);
+    return known;
+  };
+  const defaultBranch = word('default_branch', ['true', 'false']);
+  const context: { [Name in keyof UploadContext]: UploadContext[Name] | undefined } = {
+    repositoryUrl: text('repository_url'),
+    asset: text('asset'),
+    assetType: word<AssetKind>('asset_type', ASSET_KINDS),
+    branch: text('branch'),
+    commitSha: text('commit_sha'),
+    baseBranch: text('base_branch'),
+    pullRequest: text('pull_request'),
+    defaultBranch: defaultBranch === undefined ? undefined : defaultBranch === 'true',
+    category: text('category'),
+    coverage: word('coverage', ['full', 'partial']),
+  };
+  return Object.fromEntries(
+    Object.entries(context).filter(([, value]) => value !== undefined),
+  ) as UploadContext;
+}
+
+const invalid = (name: string, detail: string): Problem =>
+  new Problem('invalid_parameter', `${name} ${detail}.`, {
+    pointer: `/${name}`,
+    errors: [{ pointer: `/${name}`, code: 'invalid', detail }],
+  });
+
+/** Headers are Latin-1 on the wire; clients send UTF-8 bytes all the same. */
+const decodeHeader = (text: string): string => Buffer.from(text, 'latin1').toString('utf8').trim();
+
+/** The command this upload was made for, when the header names one (RP §2.4). */
+export function commandOf(headers: IncomingHttpHeaders): string | null {
+  const header = headers['x-openctem-command-id'];
+  return typeof header === 'string' ? parseId<string>(header) : null;
+}
+
+/** Problem: invalid_parameter for a key that is too long or empty. */
+export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
+  const header = headers['idempotency-key'];
+  if (typeof header !== 'string') return null;
+  const key = header.trim().replace(/^"(.*)"$/, '$1');
+  if (key === '' || key.length > limits.idempotencyKeyCharsMax) {
+    throw new Problem(
+      'invalid_parameter',
+      `Idempotency-Key must have 1 to ${limits.idempotencyKeyCharsMax} characters.`,
+    );
+  }
+  return key;
+}
+
+/**
+ * `Content-Digest: sha-256=:base64:, sha-512=:base64:` (RFC 9530 §2). Unknown algorithms are left out, as the RFC wants.
+ * Problem: invalid_digest when it can't be read.
+ */
+export function digestsOf(headers: IncomingHttpHeaders): Map<'sha-256' | 'sha-512', Buffer> {
+  const digests = new Map<'sha-256' | 'sha-512', Buffer>();
+  const header = headers['content-digest'];
+  if (typeof header !== 'string') return digests;
+  for (const member of header.split(',')) {
+    const match = /^\s*([a-z0-9-]+)=:([A-Za-z0-9+/]+={0,2}):\s*$/.exec(member);
+    if (match === null) throw new Problem('invalid_digest');
+    const [, algorithm, value] = match as unknown as [string, string, string];
+    if (algorithm === 'sha-256' || algorithm === 'sha-512')
+      digests.set(algorithm, Buffer.from(value, 'base64'));
+  }
+  return digests;
+}
+
+export interface WaitWish {
+  /** Seconds the caller wants to wait at most; null: it said nothing. */
+  readonly seconds: number | null;
+  /** What of `Prefer` was honoured, for `Preference-Applied`. */
+  readonly applied: string | null;
+}
+
+/** `?wait=n`, else `Prefer: respond-async` or `wait=n` (RFC 7240 §4.1, §4.3). */
+export function waitOf(query: Query, headers: IncomingHttpHeaders): WaitWish {
+  if (query['wait'] !== undefined) return { seconds: Number(query['wait']), applied: null };
+  const header = headers['prefer'];
+  const text = (Array.isArray(header) ? header.join(',') : (header ?? '')).toLowerCase();
+  const wishes = text.split(/[,;]/).map((wish) => wish.trim());
+  const wait = wishes
+    .map((wish) => /^wait\s*=\s*(\d{1,5})$/.exec(wish)?.[1])
+    .find((value) => value !== undefined);
+  if (wait !== undefined) return { seconds: Number(wait), applied: `wait=${wait}` };
+  if (wishes.includes('respond-async')) return { seconds: 0, applied: 'respond-async' };
+  return { seconds: null, applied: null };
+}

@@ -1,0 +1,44 @@
+// Names of weaknesses and vulnerabilities in whatever spelling tools use them, to one spelling
+// each: CWE-89, A03:2021, CVE-2024-1, GHSA-…. Bounded, linear scans; called by both report readers,
+// once per rule where it can be.
+
+const CWE = /(?<![A-Za-z0-9])cwe[-_/: ]{0,2}0{0,6}([1-9]\d{0,4})(?!\d)/gi;
+const OWASP = /(?<![A-Za-z0-9])a(0?[1-9]|10)[:_-](20\d\d)(?!\d)/gi;
+const VULNERABILITY = new RegExp(
+  '(?<![A-Za-z0-9])(CVE-\\d{4}-\\d{4,19}' +
+    '|GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}' +
+    '|(?:GO|PYSEC|RUSTSEC|MAL|HSEC|OSV)-\\d{4}-\\d{1,19})(?!\\d)',
+  'gi',
+);
+
+/** Longer texts than this hold prose, not identifiers; scanning them buys nothing. */
+const SCAN_CHARS_MAX = 2048;
+
+/** `CWE-<n>` for each CWE that the text names, in order, without repeats. */
+export function cwesIn(text: string): string[] {
+  return matches(text, CWE, (found) => `CWE-${found[1]}`);
+}
+
+/** `A03:2021` for each OWASP Top Ten category that the text names. */
+export function owaspIn(text: string): string[] {
+  return matches(text, OWASP, (found) => `A${(found[1] ?? '').padStart(2, '0')}:${found[2]}`);
+}
+
+/**
+ * Published vulnerability ids in the text: CVE upper-case, GHSA with a lower-case body (CTIS §4.2).
+ */
+export function vulnerabilityIdsIn(text: string): string[] {
+  return matches(text, VULNERABILITY, (found) => canonicalVulnerabilityId(found[0]));
+}
+
+/** One spelling per published id; other texts stay as they are. */
+export function canonicalVulnerabilityId(id: string): string {
+  if (/^ghsa-/i.test(id)) return `GHSA${id.slice(4).toLowerCase()}`;
+  return /^(?:cve|go|pysec|rustsec|mal|hsec|osv)-\d/i.test(id) ? id.toUpperCase() : id;
+}
+
+function matches(text: string, pattern: RegExp, spell: (found: RegExpExecArray) => string) {
+  const spelled = new Set<string>();
+  for (const found of text.slice(0, SCAN_CHARS_MAX).matchAll(pattern)) spelled.add(spell(found));
+  return [...spelled];
+}

@@ -1,0 +1,53 @@
+// Web addresses as places of findings: without credentials, query values and fragments, and as
+// templates in which the changing parts of a path are named (`/orders/1042` → `/orders/{int}`).
+// Total: what isn't a URL comes back cleaned or null. Called by the report readers.
+
+/** The parts of a web address that identify a place on a site. */
+export interface WebPlace {
+  /** `https://host/path`: no user, no query, no fragment. */
+  readonly address: string;
+  /** With its port unless that is the scheme's own. */
+  readonly host: string;
+  readonly template: string;
+  /** Names of the query's parameters, sorted, comma-joined. */
+  readonly queryNames: string;
+}
+
+/** Takes an http(s) URL apart; null when it can't be parsed. */
+export function webPlaceOf(url: string): WebPlace | null {
+  if (!URL.canParse(url)) return null;
+  const parsed = new URL(url);
+  const names = new Set<string>();
+  for (const [name] of parsed.searchParams) names.add(name);
+  return {
+    address: `${parsed.protocol}//${parsed.host}${parsed.pathname}`,
+    host: parsed.host,
+    template: pathTemplate(parsed.pathname),
+    queryNames: [...names].sort().join(','),
+  };
+}
+
+/**
+ * The URL as it may be shown: no user, no fragment, parameter names without values (CTIS §2.2,
+ * WebLocus).
+ */
+export function redactUrl(url: string): string {
+  const place = webPlaceOf(url);
+  if (place === null) return url.replace(/\/\/[^/@\s]{0,512}@/, '//').split(/[?#]/, 1)[0] ?? '';
+  const names = place.queryNames;
+  return names === '' ? place.address : `${place.address}?${names.replaceAll(',', '=&')}=`;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Path segments that are ids become `{int}`, `{uuid}` or `{hex}`; the rest stays. */
+export function pathTemplate(path: string): string {
+  return path
+    .split('/')
+    .map((segment) => {
+      if (/^\d+$/.test(segment)) return '{int}';
+      if (UUID.test(segment)) return '{uuid}';
+      return /^(?=.*\d)[0-9a-f]{16,}$/i.test(segment) ? '{hex}' : segment;
+    })
+    .join('/');
+}

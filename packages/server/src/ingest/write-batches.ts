@@ -1,0 +1,113 @@
+// The second pass: the entries of one site are matched with what is stored and written in batches, one small transaction
+// each, which also stores what the batch counted. Committed batches are passed over after a crash.
+
+import { limits } from '@muster/contract';
+import { present } from '../lib/assert.ts';
+import { newId } from '../lib/ids.ts';
+import { unpackEvidence } from './evidence.format.ts';
+import {
+  changeFindings,
+  findingsOfScope,
+  insertFindingEvents,
+  insertFindings,
+  savePresence,
+  type StoredFinding,
+  touchFindings,
+} from './finding.queries.ts';
+import { type BatchPlace, batchRows, type Matched } from './finding-rows.rules.ts';
+import { holdLease, type IngestDeps } from './lease.ts';
+import { match } from './match.rules.ts';
+import type { Site } from './sites.ts';
+import type { Entry } from './survey.rules.ts';
+import { insertBatch, type UploadRow } from './upload.queries.ts';
+
+/** Matches one site and writes its entries in batches; committed batches are passed over. Returns the next batch. */
+export async function writeSite(
+  deps: IngestDeps,
+  upload: UploadRow,
+  site: Site,
+  firstBatch: number,
+  committed: ReadonlyMap<number, string>,
+): Promise<number> {
+  const { place } = site;
+  const size = limits.ingestBatchItems;
+  const batches = Math.ceil(site.group.entries.length / size);
+  const todo: { batch: number; entries: readonly Entry[] }[] = [];
+  for (let index = 0; index < batches; index += 1) {
+    if (committed.has(firstBatch + index)) continue;
+    const entries = site.group.entries.slice(index * size, (index + 1) * size);
+    todo.push({ batch: firstBatch + index, entries });
+  }
+  const entries = todo.flatMap((part) => part.entries);
+  const matched = await matchSite(deps, upload, place, entries);
+  let inFlight: Promise<void> = Promise.resolve();
+  let at = 0;
+  for (const part of todo) {
+    const rows = batchRows(matched.slice(at, at + part.entries.length), place, () =>
+      newId(place.nowMs),
+    );
+    at += part.entries.length;
+    await inFlight;
+    // One batch is being written while the next is prepared.
+    inFlight = writeBatch(deps, upload, place, part.batch, rows, part.batch * size);
+    inFlight.catch(() => {});
+    await nextTurn();
+  }
+  await inFlight;
+  return firstBatch + batches;
+}
+
+/** Lets the messages of the writer through before the next batch takes the thread. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function matchSite(
+  deps: IngestDeps,
+  upload: UploadRow,
+  place: BatchPlace,
+  entries: readonly Entry[],
+): Promise<Matched[]> {
+  if (entries.length === 0) return [];
+  const db = deps.database.tenant(upload.tenant_id);
+  const rows = await findingsOfScope(db, upload.tenant_id, place, place.refId);
+  // What this upload wrote before it was interrupted is settled and takes no part.
+  const open = rows.filter((row) => row.seen_by !== upload.id);
+  const stored = open.map((row) => {
+    const evidence = unpackEvidence(row.evidence);
+    return { id: row.id, evidence, line: row.start_line, sameness: evidence.sameness };
+  });
+  const drafts = entries.map((entry) => ({
+    evidence: entry.evidence,
+    line: entry.draft.startLine,
+    sameness: entry.sameness,
+  }));
+  const byId = new Map<string, StoredFinding>(open.map((row) => [row.id, row]));
+  return match(drafts, stored).pairs.map((pair, index) => ({
+    entry: present(entries[index], 'the entry of a pair'),
+    stored: pair.storedId === null ? null : present(byId.get(pair.storedId), 'a matched finding'),
+    by: pair.by,
+  }));
+}
+
+async function writeBatch(
+  deps: IngestDeps,
+  upload: UploadRow,
+  place: BatchPlace,
+  batch: number,
+  rows: ReturnType<typeof batchRows>,
+  itemsDone: number,
+): Promise<void> {
+  const { tenantId } = place;
+  await deps.database.transaction(tenantId, async (tx) => {
+    // Sent together and awaited once: the writer works through them without waiting for this thread.
+    await Promise.all([
+      holdLease(deps, tx, upload, { items_done: itemsDone }),
+      insertFindings(tx, rows.created, rows.createdDetails),
+      touchFindings(tx, tenantId, rows.touched, upload.id, place.nowMs),
+      changeFindings(tx, rows.changed, rows.changedDetails),
+      savePresence(tx, rows.refs),
+      insertFindingEvents(tx, rows.events),
+      insertBatch(tx, tenantId, upload.id, batch, JSON.stringify(rows.counts)),
+    ]);
+  });
+  deps.checkpoint?.(`batch ${batch}`);
+}

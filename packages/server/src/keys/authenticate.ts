@@ -1,0 +1,181 @@
+// From the text of a key to who is calling. One key → one tenant and one runner; nothing else in a request is
+// trusted (contract §2). Verified keys are believed for limits.keyCacheMs, so revocation is effective within a second
+// on every node. Every refusal is null with its reason in the log: callers answer the one 401.
+
+import { timingSafeEqual } from 'node:crypto';
+import { type KeyScope, limits, type Role } from '@muster/contract';
+import type { Database } from '../db/db.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { RunnerId, TenantId } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import { type KeyKind, parseKey } from './key.format.ts';
+import { findCredential } from './keys.queries.ts';
+import { needsRotation, refusal } from './keys.rules.ts';
+import { proveCandidate } from './keys.ts';
+
+export interface RunnerCaller {
+  readonly kind: 'runner';
+  readonly tenantId: TenantId;
+  readonly runnerId: RunnerId;
+  readonly keyId: string;
+  readonly scopes: readonly KeyScope[];
+  readonly paused: boolean;
+  readonly rotateAdvised: boolean;
+}
+
+export interface OperatorCaller {
+  readonly kind: 'operator';
+  readonly tenantId: TenantId;
+  readonly keyId: string;
+  readonly name: string;
+  readonly role: Role;
+}
+
+export interface EnrolmentCaller {
+  readonly kind: 'enrolment';
+  readonly tenantId: TenantId;
+  readonly keyId: string;
+  readonly usesLeft: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export type Caller = RunnerCaller | OperatorCaller | EnrolmentCaller;
+
+type Credential = NonNullable<Awaited<ReturnType<typeof findCredential>>>;
+
+interface Cached {
+  readonly row: Credential;
+  readonly readAtMs: number;
+}
+
+/** Compared against when the key id is unknown, so that known and unknown cost the same. */
+const NOBODY = Buffer.alloc(32);
+
+const CACHE_KEYS_MAX = 100_000;
+
+export class Authenticator {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #cache = new Map<string, Cached>();
+  readonly #lastUsed = new Map<string, { tenantId: string; at: number; from: string }>();
+
+  constructor(database: Database, clock: Clock, log: Logger) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /**
+   * Who presents this key, or null. Proves a candidate on its first use, before the call goes on, so that the
+   * lifecycle never depends on what the call does. `from` is the peer address, for "last used from".
+   */
+  async authenticate(text: string, kind: KeyKind, from: string): Promise<Caller | null> {
+    const key = parseKey(text);
+    if (key === null || key.kind !== kind) return this.#refuse('malformed', null, from);
+    const nowMs = this.#clock.nowMs();
+    const row = await this.#read(key.keyId, nowMs);
+    const equal = timingSafeEqual(key.secretHash, row?.secret_hash ?? NOBODY);
+    if (row === undefined || !equal) return this.#refuse('unknown', key.keyId, from);
+    const reason = refusal(
+      { state: row.state, expiresAt: row.expires_at, retiresAt: row.retires_at },
+      nowMs,
+    );
+    if (reason !== null) return this.#refuse(reason, key.keyId, from);
+    if (row.kind === 'runner' && row.runner_admin === 'revoked') {
+      return this.#refuse('runner revoked', key.keyId, from);
+    }
+    if (row.kind === 'runner' && (row.state === 'candidate' || row.state === 'superseded')) {
+      const proven = await proveCandidate(this.#database, row, nowMs);
+      this.forget(row.runner_id);
+      if (!proven) return this.#refuse('retired', key.keyId, from);
+    }
+    this.#lastUsed.set(row.key_id, { tenantId: row.tenant_id, at: nowMs, from });
+    return caller(row, nowMs);
+  }
+
+  /** Drops what is remembered of a runner's keys (null: of all), after a change made on this node. */
+  forget(runnerId: string | null): void {
+    for (const [keyId, { row }] of this.#cache) {
+      if (runnerId === null || row.runner_id === runnerId) this.#cache.delete(keyId);
+    }
+  }
+
+  /** "Last used" of each key since the last call; written with the flush of presence. */
+  takeLastUsed(): {
+    tenant_id: string;
+    key_id: string;
+    last_used_at: number;
+    last_used_from: string;
+  }[] {
+    const rows = [...this.#lastUsed].map(([keyId, use]) => ({
+      tenant_id: use.tenantId,
+      key_id: keyId,
+      last_used_at: use.at,
+      last_used_from: use.from,
+    }));
+    this.#lastUsed.clear();
+    return rows;
+  }
+
+  async #read(keyId: string, nowMs: number): Promise<Credential | undefined> {
+    const cached = this.#cache.get(keyId);
+    // A clock that was set back must not keep a revoked key alive.
+    if (cached !== undefined && Math.abs(nowMs - cached.readAtMs) < limits.keyCacheMs) {
+      return cached.row;
+    }
+    const row = await findCredential(this.#database.system(), keyId);
+    this.#cache.delete(keyId);
+    if (row !== undefined) {
+      this.#cache.set(keyId, { row, readAtMs: nowMs });
+      if (this.#cache.size > CACHE_KEYS_MAX) {
+        const oldest = this.#cache.keys().next().value;
+        if (oldest !== undefined) this.#cache.delete(oldest);
+      }
+    }
+    return row;
+  }
+
+  #refuse(reason: string, keyId: string | null, from: string): null {
+    this.#log.info(
+      { event: 'auth_refused', reason, key_id: keyId, from },
+      'a credential was refused',
+    );
+    return null;
+  }
+}
+
+function caller(row: Credential, nowMs: number): Caller {
+  const tenantId = row.tenant_id as TenantId;
+  switch (row.kind) {
+    case 'runner':
+      return {
+        kind: 'runner',
+        tenantId,
+        runnerId: row.runner_id as RunnerId,
+        keyId: row.key_id,
+        scopes: row.scopes === null ? [] : (JSON.parse(row.scopes) as KeyScope[]),
+        paused: row.runner_admin === 'paused',
+        rotateAdvised: needsRotation(
+          { createdAt: row.created_at, expiresAt: row.expires_at },
+          nowMs,
+        ),
+      };
+    case 'operator':
+      return {
+        kind: 'operator',
+        tenantId,
+        keyId: row.key_id,
+        name: row.name,
+        role: row.role ?? 'viewer',
+      };
+    case 'enrolment':
+      return {
+        kind: 'enrolment',
+        tenantId,
+        keyId: row.key_id,
+        usesLeft: row.uses_left ?? 0,
+        labels: row.labels === null ? {} : (JSON.parse(row.labels) as Record<string, string>),
+      };
+  }
+}

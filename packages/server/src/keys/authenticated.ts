@@ -1,0 +1,33 @@
+// The gate of the HTTP layer: who is calling, and the sign of life that every authenticated call of a runner is.
+
+import { limits } from '@muster/contract';
+import type { PresenceBook } from '../heartbeat/presence.ts';
+import type { Clock } from '../lib/clock.ts';
+import { TokenBuckets } from '../lib/token-bucket.ts';
+import type { Authenticator, Caller } from './authenticate.ts';
+import type { KeyKind } from './key.format.ts';
+
+export class CallerGate {
+  readonly failures = new TokenBuckets(limits.authFailureBurst, limits.authFailureEveryMs);
+  readonly #authenticator: Authenticator;
+  readonly #presence: PresenceBook;
+  readonly #clock: Clock;
+
+  constructor(authenticator: Authenticator, presence: PresenceBook, clock: Clock) {
+    this.#authenticator = authenticator;
+    this.#presence = presence;
+    this.#clock = clock;
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  async authenticate(key: string, kind: KeyKind, from: string): Promise<Caller | null> {
+    return await this.#authenticator.authenticate(key, kind, from);
+  }
+
+  async seen(caller: Caller): Promise<void> {
+    if (caller.kind === 'runner') await this.#presence.seen(caller.tenantId, caller.runnerId);
+  }
+}

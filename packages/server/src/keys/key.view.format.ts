@@ -1,0 +1,50 @@
+// Runner and key rows as the wire shows them. Of a key: facts only, never the secret or its hash.
+
+import type { ApiKey, KeyScope, Runner } from '@muster/contract';
+import { keyPrefix } from './key.format.ts';
+import type { KeyRow } from './keys.queries.ts';
+import type { RunnerRow } from './runner.queries.ts';
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
+
+export function apiKeyView(row: KeyRow): ApiKey {
+  return {
+    key_id: row.key_id,
+    prefix: keyPrefix(row.kind, row.key_id),
+    kind: row.kind,
+    name: row.name,
+    runner_id: row.runner_id,
+    role: row.role,
+    scopes: row.scopes === null ? null : (JSON.parse(row.scopes) as KeyScope[]),
+    state: row.state,
+    uses_left: row.uses_left,
+    created_at: iso(row.created_at),
+    created_by: row.created_by,
+    expires_at: isoOrNull(row.expires_at),
+    retires_at: isoOrNull(row.retires_at),
+    first_used_at: isoOrNull(row.first_used_at),
+    last_used_at: isoOrNull(row.last_used_at),
+    last_used_from: row.last_used_from,
+  };
+}
+
+export function runnerView(row: RunnerRow): Runner {
+  return {
+    id: row.id,
+    name: row.name,
+    admin: row.admin,
+    presence: row.presence,
+    presence_since: iso(row.presence_since),
+    last_seen_at: isoOrNull(row.last_seen_at),
+    interval_seconds: Math.round(row.interval_ms / 1000),
+    labels: JSON.parse(row.labels) as Record<string, string>,
+    version: row.version,
+    hostname: row.hostname,
+    region: row.region,
+    reported: row.reported === null ? null : (JSON.parse(row.reported) as unknown),
+    reported_at: isoOrNull(row.reported_at),
+    created_at: iso(row.created_at),
+    created_by: row.created_by,
+  };
+}

@@ -1,0 +1,188 @@
+// SQL of keys. Guarded updates return how many rows changed; what zero means is decided in keys.ts.
+
+import type { Selectable } from 'kysely';
+import type { Db } from '../db/db.ts';
+import type { ApiKeyTable } from '../db/tables.ts';
+import type { KeyKind } from './key.format.ts';
+
+export type KeyRow = Selectable<ApiKeyTable>;
+
+/** Everything that authentication needs, by key id, across tenants (system scope). */
+export async function findCredential(db: Db, keyId: string) {
+  return await db
+    .selectFrom('credential')
+    .innerJoin('api_key', (join) =>
+      join
+        .onRef('api_key.tenant_id', '=', 'credential.tenant_id')
+        .onRef('api_key.key_id', '=', 'credential.key_id'),
+    )
+    .leftJoin('runner', (join) =>
+      join
+        .onRef('runner.tenant_id', '=', 'api_key.tenant_id')
+        .onRef('runner.id', '=', 'api_key.runner_id'),
+    )
+    .where('credential.key_id', '=', keyId)
+    .selectAll('api_key')
+    .select(['runner.admin as runner_admin', 'runner.name as runner_name'])
+    .executeTakeFirst();
+}
+
+export async function insertKey(
+  db: Db,
+  row: Omit<KeyRow, 'first_used_at' | 'last_used_at' | 'last_used_from' | 'retires_at'>,
+): Promise<void> {
+  await db
+    .insertInto('credential')
+    .values({ key_id: row.key_id, tenant_id: row.tenant_id, kind: row.kind })
+    .execute();
+  await db
+    .insertInto('api_key')
+    .values({
+      ...row,
+      retires_at: null,
+      first_used_at: null,
+      last_used_at: null,
+      last_used_from: null,
+    })
+    .execute();
+}
+
+/** Candidate or superseded → proven. Zero: somebody else proved it first, or it was retired meanwhile. */
+export async function proveKey(
+  db: Db,
+  tenantId: string,
+  keyId: string,
+  nowMs: number,
+): Promise<number> {
+  const result = await db
+    .updateTable('api_key')
+    .set({ state: 'proven', first_used_at: nowMs })
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .where('state', 'in', ['candidate', 'superseded'])
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+export async function runnerKeys(db: Db, tenantId: string, runnerId: string): Promise<KeyRow[]> {
+  return await db
+    .selectFrom('api_key')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('runner_id', '=', runnerId)
+    .execute();
+}
+
+/** To `retired`, whatever live state it was in. */
+export async function retireKeys(db: Db, tenantId: string, keyIds: string[]): Promise<void> {
+  if (keyIds.length === 0) return;
+  await db
+    .updateTable('api_key')
+    .set({ state: 'retired' })
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', 'in', keyIds)
+    .where('state', 'in', ['candidate', 'superseded', 'proven'])
+    .execute();
+}
+
+export async function setRetirement(
+  db: Db,
+  tenantId: string,
+  keyId: string,
+  retiresAt: number,
+): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set({ retires_at: retiresAt })
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .where('state', '=', 'proven')
+    .execute();
+}
+
+export async function supersedeCandidates(
+  db: Db,
+  tenantId: string,
+  runnerId: string,
+): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set({ state: 'superseded' })
+    .where('tenant_id', '=', tenantId)
+    .where('runner_id', '=', runnerId)
+    .where('state', '=', 'candidate')
+    .execute();
+}
+
+/** Uses one use of an enrolment token. Zero: it is used up. */
+export async function takeEnrolmentUse(db: Db, tenantId: string, keyId: string): Promise<number> {
+  const result = await db
+    .updateTable('api_key')
+    .set((eb) => ({ uses_left: eb('uses_left', '-', 1) }))
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .where('uses_left', '>', 0)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+export async function revokeKeyRow(db: Db, tenantId: string, keyId: string): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set({ state: 'revoked' })
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .execute();
+}
+
+export async function revokeRunnerKeys(db: Db, tenantId: string, runnerId: string): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set({ state: 'revoked' })
+    .where('tenant_id', '=', tenantId)
+    .where('runner_id', '=', runnerId)
+    .execute();
+}
+
+export async function findKey(
+  db: Db,
+  tenantId: string,
+  keyId: string,
+): Promise<KeyRow | undefined> {
+  return await db
+    .selectFrom('api_key')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst();
+}
+
+export interface KeyPageQuery {
+  readonly kinds: readonly KeyKind[];
+  readonly runnerId: string | null;
+  readonly after: { createdAt: number; keyId: string } | null;
+  readonly limit: number;
+}
+
+/** Newest first; one more than `limit` tells that there is another page. */
+export async function pageKeys(db: Db, tenantId: string, page: KeyPageQuery): Promise<KeyRow[]> {
+  let query = db
+    .selectFrom('api_key')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('kind', 'in', page.kinds)
+    .orderBy('created_at', 'desc')
+    .orderBy('key_id', 'desc')
+    .limit(page.limit + 1);
+  if (page.runnerId !== null) query = query.where('runner_id', '=', page.runnerId);
+  const after = page.after;
+  if (after !== null) {
+    query = query.where((eb) =>
+      eb.or([
+        eb('created_at', '<', after.createdAt),
+        eb.and([eb('created_at', '=', after.createdAt), eb('key_id', '<', after.keyId)]),
+      ]),
+    );
+  }
+  return await query.execute();
+}

@@ -1,0 +1,126 @@
+// SQL of the runner row as its identity: created by an operator or an enrolment, paused, revoked.
+
+import type { Selectable } from 'kysely';
+import type { Db } from '../db/db.ts';
+import { forUpdate } from '../db/dialect.ts';
+import type { RunnerTable } from '../db/tables.ts';
+import { limits } from '@muster/contract';
+
+export type RunnerRow = Selectable<RunnerTable>;
+
+export interface NewRunnerRow {
+  readonly tenantId: string;
+  readonly id: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly hostname: string | null;
+  readonly version: string | null;
+  readonly enrollmentId: string | null;
+  readonly createdBy: string;
+  readonly nowMs: number;
+}
+
+export async function insertRunner(db: Db, runner: NewRunnerRow): Promise<void> {
+  await db
+    .insertInto('runner')
+    .values({
+      tenant_id: runner.tenantId,
+      id: runner.id,
+      name: runner.name,
+      admin: 'active',
+      labels: JSON.stringify(runner.labels),
+      created_at: runner.nowMs,
+      created_by: runner.createdBy,
+      enrollment_id: runner.enrollmentId,
+      presence: 'never',
+      presence_since: runner.nowMs,
+      last_seen_at: null,
+      interval_ms: limits.heartbeatDefaultMs,
+      version: runner.version,
+      hostname: runner.hostname,
+      region: null,
+      reported: null,
+      reported_at: null,
+    })
+    .execute();
+}
+
+export async function findRunner(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<RunnerRow | undefined> {
+  return await db
+    .selectFrom('runner')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Takes the runner's row lock for the rest of the transaction (on SQLite the transaction is the lock). */
+export async function lockRunner(db: Db, tenantId: string, id: string): Promise<void> {
+  await forUpdate(
+    db.selectFrom('runner').select('id').where('tenant_id', '=', tenantId).where('id', '=', id),
+  ).executeTakeFirst();
+}
+
+export async function findByEnrollment(
+  db: Db,
+  tenantId: string,
+  enrollmentId: string,
+): Promise<Pick<RunnerRow, 'id' | 'created_by' | 'admin'> | undefined> {
+  return await db
+    .selectFrom('runner')
+    .select(['id', 'created_by', 'admin'])
+    .where('tenant_id', '=', tenantId)
+    .where('enrollment_id', '=', enrollmentId)
+    .executeTakeFirst();
+}
+
+/** Guarded: a revoked runner stays revoked. Zero: not there, or revoked. */
+export async function setRunnerAdmin(
+  db: Db,
+  tenantId: string,
+  id: string,
+  admin: 'active' | 'paused' | 'revoked',
+): Promise<number> {
+  const result = await db
+    .updateTable('runner')
+    .set({ admin })
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .where('admin', '!=', 'revoked')
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+export interface RunnerPageQuery {
+  readonly admin: RunnerRow['admin'] | null;
+  readonly presence: RunnerRow['presence'] | null;
+  readonly namePart: string | null;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Newest first; one more than `limit` tells that there is another page. */
+export async function pageRunners(
+  db: Db,
+  tenantId: string,
+  page: RunnerPageQuery,
+): Promise<RunnerRow[]> {
+  let query = db
+    .selectFrom('runner')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (page.admin !== null) query = query.where('admin', '=', page.admin);
+  if (page.presence !== null) query = query.where('presence', '=', page.presence);
+  if (page.namePart !== null) query = query.where('name', 'like', likePart(page.namePart));
+  if (page.after !== null) query = query.where('id', '<', page.after);
+  return await query.execute();
+}
+
+/** `%part%` with the wildcards of LIKE taken literally is not portable; a part with them simply matches more. */
+const likePart = (part: string): string => `%${part}%`;

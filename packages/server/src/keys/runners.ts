@@ -1,0 +1,127 @@
+// Runners as operators manage them: created with a first key, paused, resumed, revoked.
+
+import { KEY_SCOPES, limits } from '@muster/contract';
+import type { Database, Db } from '../db/db.ts';
+import type { Clock } from '../lib/clock.ts';
+import { newId, parseId, type RunnerId, type TenantId } from '../lib/ids.ts';
+import { Problem } from '../lib/problem.ts';
+import { type MadeKey, makeKey } from './keys.ts';
+import { revokeRunnerKeys } from './keys.queries.ts';
+import {
+  findRunner as readRunner,
+  insertRunner,
+  lockRunner,
+  pageRunners,
+  type RunnerRow,
+  setRunnerAdmin,
+} from './runner.queries.ts';
+
+export type { RunnerRow } from './runner.queries.ts';
+
+/** One runner by key, or undefined. For other slices that are inside a transaction of their own. */
+export async function findRunner(
+  db: Db,
+  tenantId: string,
+  runnerId: string,
+): Promise<RunnerRow | undefined> {
+  return await readRunner(db, tenantId, runnerId);
+}
+
+/** One runner, from the id in a path. Problem: not_found. */
+export async function showRunner(
+  database: Database,
+  tenantId: TenantId,
+  idText: string,
+): Promise<RunnerRow> {
+  const id = parseId<RunnerId>(idText);
+  const row = id === null ? undefined : await readRunner(database.tenant(tenantId), tenantId, id);
+  if (row === undefined) throw new Problem('not_found', 'There is no such runner.');
+  return row;
+}
+
+export async function listRunners(
+  database: Database,
+  tenantId: TenantId,
+  filter: { admin?: RunnerRow['admin']; presence?: RunnerRow['presence']; name?: string },
+  after: string | null,
+  limit: number,
+): Promise<RunnerRow[]> {
+  return await pageRunners(database.lists(tenantId), tenantId, {
+    admin: filter.admin ?? null,
+    presence: filter.presence ?? null,
+    namePart: filter.name ?? null,
+    after,
+    limit,
+  });
+}
+
+export interface NewRunnerRequest {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Makes a runner and its first key, which does not expire: agents that are already deployed never renew (RP §10). */
+export async function createRunner(
+  database: Database,
+  clock: Clock,
+  tenantId: TenantId,
+  request: NewRunnerRequest,
+  createdBy: string,
+): Promise<{ runner: RunnerRow; key: MadeKey }> {
+  const nowMs = clock.nowMs();
+  const id = newId<RunnerId>(nowMs);
+  return await database.transaction(tenantId, async (tx) => {
+    await insertRunner(tx, {
+      tenantId,
+      id,
+      name: request.name.slice(0, limits.nameCharsMax),
+      labels: request.labels ?? {},
+      hostname: null,
+      version: null,
+      enrollmentId: null,
+      createdBy,
+      nowMs,
+    });
+    const key = await makeKey(
+      tx,
+      {
+        tenantId,
+        kind: 'runner',
+        name: 'first key',
+        runnerId: id,
+        scopes: KEY_SCOPES,
+        state: 'proven',
+        expiresAt: null,
+        createdBy,
+      },
+      nowMs,
+    );
+    const runner = await readRunner(tx, tenantId, id);
+    if (runner === undefined) throw new Problem('not_found');
+    return { runner, key };
+  });
+}
+
+/** Sets the admin state; revoking also revokes every key. Idempotent. Problem: invalid_transition from revoked. */
+export async function administerRunner(
+  database: Database,
+  tenantId: TenantId,
+  idText: string,
+  admin: 'active' | 'paused' | 'revoked',
+): Promise<RunnerRow> {
+  const id = parseId<RunnerId>(idText);
+  if (id === null) throw new Problem('not_found', 'There is no such runner.');
+  return await database.transaction(tenantId, async (tx) => {
+    await lockRunner(tx, tenantId, id);
+    const changed = await setRunnerAdmin(tx, tenantId, id, admin);
+    const row = await readRunner(tx, tenantId, id);
+    if (row === undefined) throw new Problem('not_found', 'There is no such runner.');
+    if (changed === 0 && admin !== 'revoked') {
+      throw new Problem('invalid_transition', 'A revoked runner stays revoked.', {
+        state: row.admin,
+      });
+    }
+    if (admin === 'revoked') await revokeRunnerKeys(tx, tenantId, id);
+    return row;
+  });
+}

@@ -1,0 +1,46 @@
+// argv and environment → configuration → app → drain. What `muster serve` and `muster admin` run; the command line
+// loads this file by name (packages/cli).
+
+import { ConfigError, configReference, readConfig } from './config.ts';
+import { administrate, type AdminRequest, type AdminResult } from './admin.ts';
+import { startApp, type RunningApp } from './app.ts';
+import { systemClock } from './lib/clock.ts';
+import { createLogger } from './lib/log.ts';
+import { explain } from './startup-errors.ts';
+import { welcome } from './welcome.format.ts';
+
+export { configReference } from './config.ts';
+export type { AdminRequest, AdminResult } from './admin.ts';
+
+/** Serves until SIGTERM or SIGINT. Resolves with the exit code. */
+export async function serve(args: { readonly help: boolean }): Promise<number> {
+  if (args.help) {
+    process.stdout.write(`${configReference()}\n`);
+    return 0;
+  }
+  let app: RunningApp;
+  try {
+    const config = readConfig(process.env);
+    const log = createLogger(config.logLevel);
+    app = await startApp(config, systemClock, log);
+    process.stdout.write(welcome(app.url, app.firstRun, config.host));
+  } catch (error) {
+    process.stderr.write(`${explain(error)}\n`);
+    return error instanceof ConfigError ? 2 : 1;
+  }
+  await stopSignal();
+  await app.stop();
+  return 0;
+}
+
+async function stopSignal(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    process.once('SIGTERM', () => resolve());
+    process.once('SIGINT', () => resolve());
+  });
+}
+
+/** Makes a new secret on the database directly, beside a running server or without one. */
+export async function admin(request: AdminRequest): Promise<AdminResult> {
+  return await administrate(readConfig(process.env), systemClock, request);
+}

@@ -1,0 +1,10 @@
+// A process whose writer thread dies of a defect, for the test of what follows: garbage on a port is one.
+
+import { openDatabase } from '../../src/db/db.ts';
+
+const [directory = ''] = process.argv.slice(2);
+const database = await openDatabase({ url: null, directory });
+const { data } = database.workerData();
+if (data.kind === 'sqlite') data.port.postMessage('garbage');
+// The port keeps this process alive: only the end of the writer thread can end it.
+if (data.kind === 'sqlite') data.port.ref();

@@ -1,0 +1,152 @@
+// Where findings are: paths and addresses of SARIF results, to one form whatever they were written
+// like.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { UploadContext } from '../../src/ingest/draft.ts';
+import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
+import { at, onlyDraft, sarif } from './readers.ts';
+
+const draftAt = (location: unknown, run: object = {}, context: UploadContext = {}) =>
+  onlyDraft(decodeSarif(sarif([{ message: { text: 'm' }, locations: [location] }], run), context));
+const pathAt = (uri: string, run: object = {}, more: object = {}, context: UploadContext = {}) =>
+  draftAt(at(uri, undefined, more), run, context).path;
+
+test('a relative path is decoded once, its slashes and dots are resolved', () => {
+  assert.equal(pathAt('./src//a%20b.c'), 'src/a b.c');
+  assert.equal(pathAt('%2525doc.txt'), '%25doc.txt');
+  assert.equal(pathAt('100%.txt'), '100%.txt');
+  assert.equal(pathAt('src\\lib\\..\\x.cs'), 'src/x.cs');
+});
+
+test('no path leaves its root', () => {
+  for (const uri of [
+    '../../etc/passwd',
+    'a/../../etc/passwd',
+    '%2e%2e/%2e%2e/etc/passwd',
+    '..\\..\\etc\\passwd',
+  ]) {
+    assert.equal(pathAt(uri), 'etc/passwd');
+  }
+  assert.equal(pathAt('file:///C:/../../x'), 'C:/x');
+});
+
+test('a checkout path with a leading slash is relative, a machine path stays recognisable', () => {
+  assert.equal(pathAt('/modules/x.tf'), 'modules/x.tf');
+  assert.equal(pathAt('/home/ada/x.tf'), '/home/ada/x.tf');
+  assert.equal(pathAt('file:////src/x.js'), '/src/x.js');
+  assert.equal(pathAt('file:///c:/code/x.c'), 'C:/code/x.c');
+  assert.equal(pathAt('c:\\code\\x.c'), 'C:/code/x.c');
+});
+
+test('the same code on another machine has the same path, where the checkout can be told', () => {
+  assert.equal(pathAt('file:///home/runner/work/shop/shop/src/a.ts'), 'src/a.ts');
+  assert.equal(pathAt('file:///D:/a/shop/shop/src/a.ts'), 'src/a.ts');
+  assert.equal(pathAt('/builds/acme/shop/src/a.ts'), 'src/a.ts');
+  assert.equal(pathAt('/github/workspace/src/a.ts'), 'src/a.ts');
+  const context = { repositoryUrl: 'https://github.com/acme/Shop.git' };
+  assert.equal(pathAt('file:///home/ada/code/shop/src/a.ts', {}, {}, context), 'src/a.ts');
+  const invocations = [{ workingDirectory: { uri: 'file:///home/ada/code/' } }];
+  assert.equal(pathAt('file:///home/ada/code/src/a.ts', { invocations }), 'src/a.ts');
+});
+
+test('base ids are followed to their root; loops and unknown ids end there', () => {
+  const originalUriBaseIds = {
+    ROOT: { uri: 'file:///home/ada/code' },
+    SRC: { uri: 'src/', uriBaseId: 'ROOT' },
+    LOOP: { uri: 'x/', uriBaseId: 'LOOP' },
+    WEB: { uri: 'https://github.com/acme/shop/blob/main/' },
+  };
+  const under = (uriBaseId: string, uri = 'a.ts') =>
+    pathAt(uri, { originalUriBaseIds }, { uriBaseId });
+  assert.equal(under('ROOT'), 'a.ts');
+  assert.equal(under('SRC'), 'src/a.ts');
+  assert.equal(under('WEB'), 'a.ts');
+  assert.equal(under('constructor'), 'a.ts');
+  assert.match(under('LOOP') ?? '', /^(?:x\/)+a\.ts$/);
+  assert.equal(under('SRC', 'file:///home/ada/code/lib/b.ts'), 'lib/b.ts');
+});
+
+test('the root of the machine as base id is a root like any other', () => {
+  const originalUriBaseIds = { ROOTPATH: { uri: 'file:///' } };
+  const path = (uri: string) => pathAt(uri, { originalUriBaseIds }, { uriBaseId: 'ROOTPATH' });
+  assert.equal(path('library/ubuntu'), 'library/ubuntu');
+  assert.equal(path('home/runner/work/shop/shop/a.tf'), 'a.tf');
+});
+
+test('an index leads to the artifact, a uri of its own goes first', () => {
+  const artifacts = [{ location: { uri: 'src/listed.c' } }];
+  assert.equal(
+    draftAt({ physicalLocation: { artifactLocation: { index: 0 } } }, { artifacts }).path,
+    'src/listed.c',
+  );
+  assert.equal(pathAt('own.c', { artifacts }, { index: 0 }), 'own.c');
+  assert.equal(
+    draftAt({ physicalLocation: { artifactLocation: { index: 9 } } }, { artifacts }).path,
+    null,
+  );
+});
+
+test('what names no file is no path, and the finding stays', () => {
+  for (const uri of ['', ' ', 'no file associated with this alert', 'unknown-file'])
+    assert.equal(pathAt(uri), null);
+  assert.equal(draftAt({}).path, null);
+  assert.equal(draftAt(null).path, null);
+});
+
+test('a web address stays one, without user, query and fragment', () => {
+  const draft = draftAt(
+    at('https://ada:pw@shop.test/orders/7?token=abc&q=1#top', { startLine: 3 }),
+  );
+  assert.equal(draft.path, 'https://shop.test/orders/7');
+  assert.deepEqual(draft.identity, {
+    kind: 'web',
+    content: ['', 'shop.test/orders/{int}', 'q,token'],
+  });
+  assert.ok(!JSON.stringify(draft).includes('abc') && !JSON.stringify(draft).includes('pw'));
+  assert.deepEqual(draftAt(at('host://10.0.0.1')).identity, {
+    kind: 'network',
+    content: ['10.0.0.1', ''],
+  });
+});
+
+test('a region without a line is tolerated, lines and columns count from 1', () => {
+  const line = (region: object) => draftAt(at('a.c', region)).startLine;
+  assert.deepEqual(
+    [
+      line({}),
+      line({ startLine: 0 }),
+      line({ charOffset: 5 }),
+      line({ startLine: -1 }),
+      line({ startLine: 2 }),
+    ],
+    [null, null, null, null, 2],
+  );
+  const ends = draftAt(at('a.c', { startLine: 5, endLine: 2 })).detail.locations as {
+    end_line?: number;
+  }[];
+  assert.equal(ends[0]?.end_line, undefined);
+});
+
+test('snippet and logical name are the content, embedded source stands in for a snippet', () => {
+  const located = (region: object, more: object = {}) =>
+    draftAt(
+      { physicalLocation: { artifactLocation: { index: 0 }, region }, ...more },
+      {
+        artifacts: [{ location: { uri: 'a.c' }, contents: { text: 'one\ntwo\nthree\n' } }],
+        logicalLocations: [{ fullyQualifiedName: 'ns::f' }],
+      },
+    ).identity.content;
+  assert.deepEqual(located({ startLine: 2, snippet: { text: 'own' } }), ['own', '']);
+  assert.deepEqual(located({ startLine: 2 }, { logicalLocations: [{ index: 0 }] }), [
+    'two',
+    'ns::f',
+  ]);
+  assert.deepEqual(located({}), ['m']);
+});
+
+test('without any content the message is the content, without the numbers of lines', () => {
+  const document = sarif([{ message: { text: 'opened on line 146, closed on lines 3-4' } }]);
+  const { content } = onlyDraft(decodeSarif(document, {})).identity;
+  assert.deepEqual(content, ['opened on line, closed on line']);
+});

@@ -1,0 +1,27 @@
+// What every test run needs once, before the first test process: a PostgreSQL cluster, and a folder for what test
+// files share (the unpacked browser). Node runs this file in the test runner's own process, and test processes
+// are spawned later with its environment: that is how the addresses reach them. A failed start fails the run.
+// Named by --test-global-setup in check.ts.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RUN_FOLDER_VARIABLE } from './browser.ts';
+import { ADMIN_URL_VARIABLE, type Postgres, startPostgres } from './postgres.ts';
+
+let postgres: Postgres | undefined;
+let runFolder: string | undefined;
+
+/** Called by `node --test` before any test file. */
+export async function globalSetup(): Promise<void> {
+  runFolder = await mkdtemp(path.join(tmpdir(), 'muster-test-run-'));
+  process.env[RUN_FOLDER_VARIABLE] = runFolder;
+  postgres = await startPostgres({ durable: false });
+  process.env[ADMIN_URL_VARIABLE] = postgres.adminUrl;
+}
+
+/** Called by `node --test` after the last test file; a killed run is cleaned up by the cluster's keeper. */
+export async function globalTeardown(): Promise<void> {
+  await postgres?.stop();
+  if (runFolder !== undefined) await rm(runFolder, { recursive: true, force: true });
+}
