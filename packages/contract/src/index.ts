@@ -1,6 +1,7 @@
 // The wire, both ends: what runners, operators and the server agree on. Start with endpoints/.
 
 export * from './client.ts';
+export * from './ctis/members.ts';
 export * from './ctis/report.ts';
 export * from './endpoint.ts';
 export { UploadQuery } from './endpoints/ingest.ts';
@@ -12,6 +13,7 @@ export * from './sarif.ts';
 export * from './schemas/command.ts';
 export * from './schemas/common.ts';
 export * from './schemas/finding.ts';
+export * from './schemas/finding-detail.ts';
 export * from './schemas/key.ts';
 export * from './schemas/runner.ts';
 export * from './schemas/upload.ts';

@@ -25,7 +25,7 @@ export function table<T>(
 ): string {
   const cells = rows.map((row) => layout.map((column) => plain(column.cell(row))));
   const widths = layout.map((column, at) =>
-    Math.max(width(column.title), ...cells.map((line) => width(line[at] ?? ''))),
+    cells.reduce((most, line) => Math.max(most, width(line[at] ?? '')), width(column.title)),
   );
   if (columns !== null) fit(layout, widths, columns);
   const place = (text: string, at: number): string => {

@@ -56,7 +56,7 @@ export function normaliseAsset(kind: AssetKind, value: string): NormalAsset | nu
   for (let pass = 0; pass < PASSES_MAX; pass += 1) {
     const next = byKind(named.kind, named.value);
     const isSame = next.value === named.value && next.kind === named.kind;
-    // Stripping schemes and slashes may leave nothing ("https://"); then the text before is the name.
+    // Stripping may leave nothing ("https://"); then the text before it is the name.
     if (isSame || next.value === '') break;
     named = next;
   }

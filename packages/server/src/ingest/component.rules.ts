@@ -115,7 +115,10 @@ const SENTENCES: readonly RegExp[] = [
   /Package '(?<name>[^'\s]{1,256})@(?<version>[^'@\s]{0,128})' is vulnerable/,
   // Grype 0.6x: A low vulnerability in rpm package: package-1, version 1.1.1 was found at:
   // /some/path
-  /vulnerability in (?<type>[\w.-]{1,64}) package: (?<name>\S{1,256}), version (?<version>\S{1,128})/,
+  new RegExp(
+    'vulnerability in (?<type>[\\w.-]{1,64}) package: ' +
+      '(?<name>\\S{1,256}), version (?<version>\\S{1,128})',
+  ),
   // Grype 0.3x: The path lib/x.jar reports NAME at version 1.0.1  which would result in a
   // vulnerable (java-archive)
   new RegExp(

@@ -65,7 +65,6 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     }
     const progress = {
       decoded_bytes: document.decodedBytes,
-      format: report.format,
       tool: toolOf(report),
       items_total: found.tally.received,
       items_done: 0,
@@ -119,8 +118,31 @@ function decodeDocument(upload: UploadRow, value: unknown): DecodedReport {
     !Array.isArray(value) &&
     'runs' in value &&
     !('metadata' in value);
-  const sarif = upload.format === 'sarif' || (upload.format === 'auto' && looksLikeSarif);
-  return sarif ? decodeSarif(value, context) : decodeCtis(value, context);
+  if (upload.format === 'sarif') return decodeSarif(value, context);
+  return looksLikeSarif ? recognised(decodeSarif(value, context)) : decodeCtis(value, context);
+}
+
+/** The sender of SARIF on a CTIS route is told that it was understood as what it is. */
+function recognised(report: DecodedReport): DecodedReport {
+  const code = 'recognised_as_sarif';
+  const detail = 'The document is SARIF and was read as such; /ingest/sarif is its own route.';
+  return {
+    format: report.format,
+    version: report.version,
+    reportId: report.reportId,
+    analyses: report.analyses,
+    assets: report.assets,
+    components: report.components,
+    relationships: report.relationships,
+    items: () => report.items(),
+    // The reader's warnings are complete after a pass over the items: asked for then, not now.
+    get warnings() {
+      return [{ pointer: '', code, detail }, ...report.warnings];
+    },
+    get warningsByCode() {
+      return { ...report.warningsByCode, [code]: 1 };
+    },
+  };
 }
 
 const toolOf = (report: DecodedReport): string | null =>

@@ -242,7 +242,7 @@ export async function extendLease(
   upload: Pick<UploadRow, 'tenant_id' | 'id' | 'lease_holder' | 'attempt'>,
   leaseUntil: number,
   progress: Partial<
-    Pick<UploadRow, 'items_done' | 'items_total' | 'tool' | 'decoded_bytes' | 'analyses' | 'format'>
+    Pick<UploadRow, 'items_done' | 'items_total' | 'tool' | 'decoded_bytes' | 'analyses'>
   >,
 ): Promise<number> {
   const result = await db

@@ -53,11 +53,12 @@ export function jobView(row: UploadRow) {
 }
 
 export function uploadView(row: UploadRow): Upload {
+  const receipt = row.receipt === null ? null : (JSON.parse(row.receipt) as Receipt);
   return {
     id: row.id,
     runner_id: row.runner_id,
     state: row.state,
-    format: row.format,
+    format: receipt?.format ?? row.format,
     tool: row.tool,
     received_at: iso(row.received_at),
     started_at: isoOrNull(row.started_at),
@@ -71,7 +72,7 @@ export function uploadView(row: UploadRow): Upload {
     items_done: row.items_done,
     items_total: row.items_total,
     context: JSON.parse(row.context) as unknown,
-    receipt: row.receipt === null ? null : (JSON.parse(row.receipt) as Receipt),
+    receipt,
     problem: storedProblem(row) as Upload['problem'],
   };
 }

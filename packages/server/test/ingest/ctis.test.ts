@@ -64,7 +64,7 @@ test('what is neither a report nor an object is refused', () => {
   assert.equal(refusal({ version: '2.1.0', runs: [] })[0], 'not_ctis');
 });
 
-test('absent findings say nothing, an empty list is a clean scan; full coverage must be said', () => {
+test('absent findings say nothing, an empty list is a clean scan; coverage must be said', () => {
   const analysis = (report: object) => decodeCtis(report, {}).analyses[0];
   assert.equal(analysis(ctis([]) as object)?.listed, true);
   assert.equal(analysis(ctis(null) as object)?.listed, false);

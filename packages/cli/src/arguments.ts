@@ -1,0 +1,144 @@
+// argv → the command that is meant, its operands and its options, or a UsageError that names the nearest thing that
+// exists. Options may stand anywhere, also before the command. Pure, but for the environment it is handed.
+
+import { parseArgs } from 'node:util';
+import { type Command, GLOBAL, type GlobalValues } from './command.ts';
+import { UsageError } from './errors.ts';
+import { nearest } from './nearest.ts';
+import type { Options, Values } from './options.ts';
+
+export interface Parsed {
+  /** Words and operands as given. */
+  readonly positionals: readonly string[];
+  /** Values by option name, in the order given; a flag counts as one empty value. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
+}
+
+/**
+ * Reads argv by the options of all commands at once: where a value ends and the command begins must not depend on the
+ * command. So an option takes a value everywhere or nowhere; a test holds the commands to it.
+ */
+export function parseArgv(argv: readonly string[], commands: readonly Command[]): Parsed {
+  const known: Options = Object.assign({}, GLOBAL, ...commands.map(({ options }) => options));
+  const { tokens } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(
+      Object.entries(known).map(([name, option]) => [
+        name,
+        { type: option.value === null ? 'boolean' : 'string', ...(name === 'help' ? { short: 'h' } : {}) },
+      ]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const positionals: string[] = [];
+  const given = new Map<string, string[]>();
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value } = token;
+    const option = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (option === undefined) {
+      throw new UsageError(`There is no option ${rawName}.${suggestion(name, Object.keys(known))}`);
+    }
+    if (option.value === null && value !== undefined) {
+      throw new UsageError(`${rawName} takes no value.`);
+    }
+    const swallowed = token.inlineValue === false && value !== undefined && /^-./.test(value);
+    if (option.value !== null && (value === undefined || swallowed)) {
+      throw new UsageError(`${rawName} needs a value: ${rawName} ${option.value}.`);
+    }
+    given.set(name, [...(given.get(name) ?? []), value ?? '']);
+  }
+  return { positionals, given };
+}
+
+export interface Found {
+  readonly command: Command;
+  readonly operands: readonly string[];
+}
+
+/** The command that the first words name. Null: they name a group (`muster findings`) or nothing was said. */
+export function findCommand(positionals: readonly string[], commands: readonly Command[]): Found | null {
+  const [first, second] = positionals;
+  if (first === undefined) return null;
+  for (const length of [2, 1]) {
+    const name = positionals.slice(0, length).join(' ');
+    const command = commands.find((candidate) => candidate.name === name);
+    if (command !== undefined) return { command, operands: positionals.slice(length) };
+  }
+  const verbs = verbsOf(first, commands);
+  if (verbs.length === 0) {
+    const nouns = [...new Set(commands.map(({ name }) => name.split(' ', 1)[0] as string)), 'help'];
+    throw new UsageError(`There is no command "${first}".${suggestion(first, nouns, '')}`);
+  }
+  if (second === undefined) return null;
+  throw new UsageError(
+    `There is no command "${first} ${second}".${suggestion(second, verbs, `${first} `)}`,
+    first,
+  );
+}
+
+/** The second words of the commands that begin with this one. */
+export const verbsOf = (noun: string, commands: readonly Command[]): string[] =>
+  commands.flatMap(({ name }) => (name.startsWith(`${noun} `) ? [name.slice(noun.length + 1)] : []));
+
+function suggestion(given: string, known: readonly string[], prefix = '--'): string {
+  const close = nearest(given, known);
+  return close === null ? '' : ` Did you mean ${prefix}${close}?`;
+}
+
+/** The values of all options that everything takes. */
+export const readGlobals = (
+  parsed: Parsed,
+  env: Readonly<Record<string, string | undefined>>,
+): GlobalValues => readOptions(GLOBAL, parsed, env);
+
+/** The options of one command; one that belongs to another command only is refused. */
+export function readCommandOptions(
+  command: Command,
+  parsed: Parsed,
+  env: Readonly<Record<string, string | undefined>>,
+): Values<Options> {
+  const own = [...Object.keys(command.options), ...Object.keys(GLOBAL)];
+  for (const name of parsed.given.keys()) {
+    if (own.includes(name)) continue;
+    throw new UsageError(
+      `muster ${command.name} has no option --${name}.${suggestion(name, own)}`,
+      command.name,
+    );
+  }
+  return readOptions(command.options, parsed, env);
+}
+
+function readOptions<O extends Options>(
+  options: O,
+  parsed: Parsed,
+  env: Readonly<Record<string, string | undefined>>,
+): Values<O> {
+  const values = Object.entries(options).map(([name, option]) => {
+    const given = parsed.given.get(name) ?? [];
+    if (given.length > 1 && option.value !== null && !option.isRepeatable) {
+      throw new UsageError(`--${name} is given twice.`);
+    }
+    const fromEnv = option.env === undefined ? '' : (env[option.env]?.trim() ?? '');
+    return [name, option.read(given.length === 0 && fromEnv !== '' ? [fromEnv] : given, name)];
+  });
+  return Object.fromEntries(values) as Values<O>;
+}
+
+/** Refuses too few and too many operands. */
+export function checkOperands(command: Command, operands: readonly string[]): void {
+  const { operands: names, name } = command;
+  const missing = names.slice(operands.length).map((each) => each.replace('…', ''));
+  if (missing.length > 0) {
+    throw new UsageError(`muster ${name} needs ${missing.join(' and ')}.`, name);
+  }
+  const isOpen = names.at(-1)?.endsWith('…') === true;
+  const extra = operands[names.length];
+  if (extra !== undefined && !isOpen) {
+    throw new UsageError(`muster ${name} does not take "${extra}".`, name);
+  }
+  if (operands.includes('')) throw new UsageError(`An operand of muster ${name} is empty.`, name);
+}

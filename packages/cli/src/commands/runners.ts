@@ -1,0 +1,125 @@
+// muster runners …: the fleet.
+
+import { endpoints, PRESENCES, type Runner, RUNNER_ADMIN_STATES } from '@muster/contract';
+import { command } from '../command.ts';
+import { LIST, printList } from '../list.ts';
+import { given, labels, text, word } from '../options.ts';
+import type { Field, Printer } from '../print/printer.ts';
+import type { Column } from '../print/table.ts';
+import { momentOf, minuteOf } from '../print/time.ts';
+import { jsonText } from '../print/text.ts';
+import { secret } from '../print/secret.ts';
+import { presenceStyle } from '../print/words.ts';
+
+const layout = (print: Printer): Column<Runner>[] => [
+  { title: 'ID', cell: (row) => row.id },
+  { title: 'NAME', cell: (row) => row.name, shrink: 'end' },
+  {
+    title: 'PRESENCE',
+    cell: (row) => row.presence,
+    paint: (cell, row) => print.style(presenceStyle(row.presence), cell),
+  },
+  { title: 'STATE', cell: (row) => row.admin },
+  { title: 'LAST SEEN', cell: (row) => minuteOf(row.last_seen_at) },
+  { title: 'VERSION', cell: (row) => row.version ?? '-', shrink: 'end' },
+];
+
+function fields(runner: Runner, nowMs: number): Field[] {
+  const labelled = Object.entries(runner.labels).map(([key, value]) => `${key}=${value}`);
+  return [
+    ['ID', runner.id],
+    ['Name', runner.name],
+    ['State', runner.admin],
+    ['Presence', `${runner.presence}, since ${momentOf(runner.presence_since, nowMs)}`],
+    ['Last seen', momentOf(runner.last_seen_at, nowMs)],
+    ['Heartbeat', `every ${runner.interval_seconds} s expected`],
+    ['Labels', labelled.length === 0 ? null : labelled.join(', ')],
+    ['Version', runner.version],
+    ['Host', runner.hostname],
+    ['Region', runner.region],
+    ['Created', `${momentOf(runner.created_at, nowMs)} by ${runner.created_by}`],
+    ['Last report', runner.reported_at === null ? null : jsonText(runner.reported)],
+  ];
+}
+
+const list = command({
+  name: 'runners list',
+  summary: 'List the runners, newest first',
+  operands: [],
+  options: {
+    ...LIST,
+    admin: word(RUNNER_ADMIN_STATES, 'only those in this state'),
+    presence: word(PRESENCES, 'only those with this presence'),
+    name: text('TEXT', 'only those with this in their name'),
+  },
+  examples: ['muster runners list', 'muster runners list --presence offline --json'],
+  run: (context, _operands, { admin, presence, name, ...paging }) => {
+    const filters = given({ admin, presence, name });
+    return printList(
+      context,
+      paging,
+      (page) => context.operator(endpoints.listRunners, { query: { ...page, ...filters } }),
+      {
+        layout: layout(context.print),
+        empty: 'No runners yet. Create one: muster runners create build-1',
+        filters,
+      },
+    );
+  },
+});
+
+const show = command({
+  name: 'runners show',
+  summary: 'Show one runner',
+  operands: ['ID'],
+  options: {},
+  examples: ['muster runners show 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e'],
+  run: async (context, [id]) => {
+    const runner = await context.operator(endpoints.showRunner, { params: { id } });
+    const { print, io } = context;
+    print.result(runner, () => print.fields(fields(runner, io.nowMs())));
+  },
+});
+
+const create = command({
+  name: 'runners create',
+  summary: 'Create a runner and its first key',
+  details: ['The key is printed once, on stdout; the server keeps only its hash.'],
+  operands: ['NAME'],
+  options: { label: labels('a label for commands to choose by') },
+  examples: [
+    'muster runners create build-1',
+    'muster runners create build-1 --label team=web --label zone=eu',
+    'MUSTER_KEY=$(muster runners create ci --json | jq -r .api_key)',
+  ],
+  run: async (context, [name], { label }) => {
+    const body = { name, ...given({ labels: label }) };
+    const made = await context.operator(endpoints.createRunner, { body });
+    secret(context.print, made, made.api_key, [
+      `Runner ${made.runner.name} is created (${made.runner.id}). Its key:`,
+      'Give it to the runner, or use it here: MUSTER_KEY=… muster upload report.sarif',
+    ]);
+  },
+});
+
+const actions = [
+  ['pause', endpoints.pauseRunner, 'Let a runner claim nothing more', 'is paused'],
+  ['resume', endpoints.resumeRunner, 'Let a runner claim commands again', 'claims commands again'],
+  ['revoke', endpoints.revokeRunner, 'Shut a runner out for good: all its keys die', 'is shut out'],
+] as const;
+
+const changes = actions.map(([verb, endpoint, summary, done]) =>
+  command({
+    name: `runners ${verb}`,
+    summary,
+    operands: ['ID'],
+    options: {},
+    examples: [`muster runners ${verb} 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e`],
+    run: async (context, [id]) => {
+      const runner = await context.operator(endpoint, { params: { id } });
+      context.print.result(runner, () => context.print.line(`${runner.name} ${done}.`));
+    },
+  }),
+);
+
+export const runnerCommands = [list, show, create, ...changes];
