@@ -143,9 +143,15 @@ async function initialiseCluster(
     await fs.chown(passwordFile, user.uid, user.gid);
   }
   const initdb = spawnAs(user, home, path.join(binaries, 'bin', 'initdb'), [
-    ...['--pgdata', dataFolder, '--username', 'postgres', '--pwfile', passwordFile],
-    // A password, as any local user may connect; in clear, as it never leaves the loopback and costs no hashing.
-    ...['--auth', 'password', '--encoding', 'UTF8', '--locale', 'C', '--no-sync', '--no-instructions'],
+    `--pgdata=${dataFolder}`,
+    '--username=postgres',
+    `--pwfile=${passwordFile}`,
+    // As any local user may connect; in clear, as it never leaves the loopback and costs no hashing.
+    '--auth=password',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--no-sync',
+    '--no-instructions',
   ]);
   const output = collect(initdb);
   const [code] = await once(initdb, 'close');
@@ -162,8 +168,10 @@ async function startServer(
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     const server = spawnAs(user, dataFolder, path.join(binaries, 'bin', 'postgres'), [
-      ...['-D', dataFolder, '-p', String(port), '-c', 'listen_addresses=127.0.0.1'],
-      ...serverSettings(durable).flatMap((setting) => ['-c', setting]),
+      '-D',
+      dataFolder,
+      `--port=${port}`,
+      ...serverSettings(durable).map((setting) => `--${setting}`),
     ]);
     const output = collect(server);
     const isReady = await Promise.race([
@@ -179,10 +187,15 @@ async function startServer(
 
 function serverSettings(durable: boolean): string[] {
   // Several nodes of Muster per test file, each with a pool; a slot costs next to nothing.
-  const common = ['unix_socket_directories=', 'max_connections=200', 'timezone=UTC'];
-  if (durable) return common;
+  const common = [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    'timezone=UTC',
+  ];
+  // What these lose is lost only with the machine, and the cluster doesn't survive the test run anyway.
   const untilPowerFails = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
-  return [...common, ...untilPowerFails, 'wal_level=minimal', 'max_wal_senders=0'];
+  return durable ? common : [...common, ...untilPowerFails];
 }
 
 async function freePort(): Promise<number> {

@@ -25,7 +25,10 @@ export function parseArgv(argv: readonly string[], commands: readonly Command[])
     options: Object.fromEntries(
       Object.entries(known).map(([name, option]) => [
         name,
-        { type: option.value === null ? 'boolean' : 'string', ...(name === 'help' ? { short: 'h' } : {}) },
+        {
+          type: option.value === null ? 'boolean' : 'string',
+          ...(name === 'help' ? { short: 'h' } : {}),
+        },
       ]),
     ),
     strict: false,
@@ -39,8 +42,10 @@ export function parseArgv(argv: readonly string[], commands: readonly Command[])
     if (token.kind !== 'option') continue;
     const { name, rawName, value } = token;
     const option = Object.hasOwn(known, name) ? known[name] : undefined;
+    // Which command lacks it is known later: the message can name what that command has instead.
     if (option === undefined) {
-      throw new UsageError(`There is no option ${rawName}.${suggestion(name, Object.keys(known))}`);
+      given.set(name, []);
+      continue;
     }
     if (option.value === null && value !== undefined) {
       throw new UsageError(`${rawName} takes no value.`);
@@ -60,7 +65,10 @@ export interface Found {
 }
 
 /** The command that the first words name. Null: they name a group (`muster findings`) or nothing was said. */
-export function findCommand(positionals: readonly string[], commands: readonly Command[]): Found | null {
+export function findCommand(
+  positionals: readonly string[],
+  commands: readonly Command[],
+): Found | null {
   const [first, second] = positionals;
   if (first === undefined) return null;
   for (const length of [2, 1]) {
@@ -82,7 +90,9 @@ export function findCommand(positionals: readonly string[], commands: readonly C
 
 /** The second words of the commands that begin with this one. */
 export const verbsOf = (noun: string, commands: readonly Command[]): string[] =>
-  commands.flatMap(({ name }) => (name.startsWith(`${noun} `) ? [name.slice(noun.length + 1)] : []));
+  commands.flatMap(({ name }) =>
+    name.startsWith(`${noun} `) ? [name.slice(noun.length + 1)] : [],
+  );
 
 function suggestion(given: string, known: readonly string[], prefix = '--'): string {
   const close = nearest(given, known);
@@ -95,21 +105,27 @@ export const readGlobals = (
   env: Readonly<Record<string, string | undefined>>,
 ): GlobalValues => readOptions(GLOBAL, parsed, env);
 
-/** The options of one command; one that belongs to another command only is refused. */
+/** The options of one command; one that it doesn't have is refused. */
 export function readCommandOptions(
   command: Command,
   parsed: Parsed,
   env: Readonly<Record<string, string | undefined>>,
 ): Values<Options> {
-  const own = [...Object.keys(command.options), ...Object.keys(GLOBAL)];
-  for (const name of parsed.given.keys()) {
-    if (own.includes(name)) continue;
+  refuseOthers(parsed, { ...GLOBAL, ...command.options }, command.name);
+  return readOptions(command.options, parsed, env);
+}
+
+/** UsageError for an option that isn't among these. `name`: the command, null where there is none. */
+export function refuseOthers(parsed: Parsed, options: Options, name: string | null): void {
+  const own = Object.keys(options);
+  for (const other of parsed.given.keys()) {
+    if (own.includes(other)) continue;
+    const dashes = other.length === 1 ? '-' : '--';
     throw new UsageError(
-      `muster ${command.name} has no option --${name}.${suggestion(name, own)}`,
-      command.name,
+      `${name === null ? 'muster' : `muster ${name}`} has no option ${dashes}${other}.${suggestion(other, own)}`,
+      name,
     );
   }
-  return readOptions(command.options, parsed, env);
 }
 
 function readOptions<O extends Options>(

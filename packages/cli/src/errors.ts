@@ -58,10 +58,15 @@ export function explain(error: unknown): Explanation {
     const isAuth = error.status === 401 || error.status === 403;
     return { exit: isAuth ? EXIT.unauthorised : EXIT.refused, text: explainProblem(error.problem) };
   }
-  return { exit: EXIT.refused, text: plain(error instanceof Error ? error.message : String(error)) };
+  return {
+    exit: EXIT.refused,
+    text: plain(error instanceof Error ? error.message : String(error)),
+  };
 }
 
 const PLACES_SHOWN = 5;
+const WHERE_KEYS_COME_FROM =
+  'This command sends --token or MUSTER_TOKEN, for uploads --key or MUSTER_KEY.';
 
 /** A problem document (RFC 9457) as a paragraph: what, why, where, what to do, and by which names to ask about it. */
 export function explainProblem(problem: Readonly<Record<string, unknown>>): string {
@@ -72,12 +77,17 @@ export function explainProblem(problem: Readonly<Record<string, unknown>>): stri
   const code = member('code');
   const title = member('title');
   const detail = member('detail');
-  const sentences = [sentence(title), detail === title ? '' : sentence(detail), places(problem)];
+  const sentences = [
+    sentence(title),
+    detail === title ? '' : sentence(detail),
+    places(problem, detail),
+  ];
   const state = member('state');
   if (state !== '') sentences.push(`Its state is ${state}.`);
   if (Object.hasOwn(errors, code)) {
     const { action } = errors[code as keyof typeof errors];
     sentences.push(`What to do: ${action}`);
+    if (code === 'unauthorized') sentences.push(WHERE_KEYS_COME_FROM);
   }
   const names = [code, `HTTP ${member('status')}`];
   if (member('request_id') !== '') names.push(`request ${member('request_id')}`);
@@ -86,19 +96,20 @@ export function explainProblem(problem: Readonly<Record<string, unknown>>): stri
   return plain(sentences.filter((part) => part !== '').join(' '));
 }
 
-function places(problem: Readonly<Record<string, unknown>>): string {
+/** Where it was, unless the detail has said that already. */
+function places(problem: Readonly<Record<string, unknown>>, detail: string): string {
   const listed = Array.isArray(problem['errors']) ? (problem['errors'] as unknown[]) : [];
   const texts = listed.slice(0, PLACES_SHOWN).flatMap((place) => {
-    const { pointer, detail } = (place ?? {}) as { pointer?: unknown; detail?: unknown };
-    return typeof pointer === 'string' && typeof detail === 'string'
-      ? [`${pointer === '' ? 'the whole' : pointer} ${detail}`]
+    const { pointer, detail: what } = (place ?? {}) as { pointer?: unknown; detail?: unknown };
+    return typeof pointer === 'string' && typeof what === 'string'
+      ? [`${pointer === '' ? 'the whole' : pointer} ${what}`]
       : [];
   });
   const more = listed.length - texts.length;
+  if (listed.length === 1 && detail.includes(texts[0] ?? '')) return '';
   if (texts.length > 0) return `Where: ${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
   const pointer = problem['pointer'];
   return typeof pointer === 'string' && pointer !== '' ? `Where: ${pointer}.` : '';
 }
 
-const sentence = (text: string): string =>
-  text === '' || /[.!?]$/.test(text) ? text : `${text}.`;
+const sentence = (text: string): string => (text === '' || /[.!?]$/.test(text) ? text : `${text}.`);

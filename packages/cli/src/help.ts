@@ -14,7 +14,11 @@ export function helpAll(commands: readonly Command[], columns: number | null): s
   return [
     'muster: runners report in, findings come together.\n',
     'Usage: muster COMMAND [OPTION…]\n',
-    section('Commands', commands.map((each) => [usage(each), each.summary]), columns),
+    section(
+      'Commands',
+      commands.map((each) => [usage(each), each.summary]),
+      columns,
+    ),
     section('Options of every command', optionRows(GLOBAL), columns),
     section(
       'More',
@@ -27,12 +31,20 @@ export function helpAll(commands: readonly Command[], columns: number | null): s
   ].join('\n');
 }
 
-export function helpNoun(noun: string, commands: readonly Command[], columns: number | null): string {
+export function helpNoun(
+  noun: string,
+  commands: readonly Command[],
+  columns: number | null,
+): string {
   const own = commands.filter(({ name }) => name.startsWith(`${noun} `));
   const examples = own.flatMap((each) => each.examples.slice(0, 1));
   return [
     `Usage: muster ${noun} ${verbsOf(noun, commands).join('|')} [OPTION…]\n`,
-    section('Commands', own.map((each) => [usage(each), each.summary]), columns),
+    section(
+      'Commands',
+      own.map((each) => [usage(each), each.summary]),
+      columns,
+    ),
     `Examples\n${examples.map((each) => `  ${each}\n`).join('')}`,
     `See: muster help ${own[0]?.name ?? noun}\n`,
   ].join('\n');

@@ -8,9 +8,9 @@ import {
   parseArgv,
   readCommandOptions,
   readGlobals,
-
+  refuseOthers,
 } from './arguments.ts';
-import type { Command } from './command.ts';
+import { type Command, GLOBAL } from './command.ts';
 import { commands } from './commands/all.ts';
 import { makeContext } from './context.ts';
 import { explain } from './errors.ts';
@@ -43,9 +43,12 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   if (globals.help) return help(parsed.positionals, io, argv);
   const found = findCommand(parsed.positionals, commands);
   if (found === null) {
+    refuseOthers(parsed, GLOBAL, null);
     // Nothing was done: a script that lost its words in an unset variable has to notice.
     const { columns } = io.err;
-    io.err.write(first === undefined ? helpAll(commands, columns) : helpNoun(first, commands, columns));
+    io.err.write(
+      first === undefined ? helpAll(commands, columns) : helpNoun(first, commands, columns),
+    );
     return EXIT.usage;
   }
   const { command, operands } = found;

@@ -50,7 +50,9 @@ export async function printList<T>(
   const { print } = context;
   if (items.length > 0 || print.isJson) print.result(items, () => print.table(view.layout, items));
   if (items.length === 0) {
-    print.note(Object.keys(view.filters).length > 0 ? 'Nothing matches these filters.' : view.empty);
+    print.note(
+      Object.keys(view.filters).length > 0 ? 'Nothing matches these filters.' : view.empty,
+    );
   }
   if (next !== null) print.note(`There are more than these ${items.length}: --limit N or --all.`);
 }

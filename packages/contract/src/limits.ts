@@ -14,8 +14,6 @@ export const limits = {
   bodyBytesMax: 2 * MiB,
   /** One upload, on the wire. Doubling it costs disk only: bytes are streamed. */
   uploadWireBytesMax: 2 * GiB,
-  /** One upload, decoded (contract §5). */
-  uploadDecodedBytesMax: 4 * GiB,
   /** What the present reader can hold: it parses a document as one string, and V8 ends strings at 512 MiB. */
   documentBytesMax: 400 * MiB,
   /** Decoded : wire bytes. JSON with long runs of blanks reaches 200; bombs start at 1000. */
@@ -93,8 +91,6 @@ export const limits = {
 
   /** Enrolled and renewed keys (contract §7). */
   keyLifeMs: 90 * DAY_MS,
-  /** While a runner is cloned, the presented key lives this long after the renewal. */
-  keyOverlapMs: 24 * HOUR_MS,
   /** The presented key lives this long after the new key's first use. */
   keyGraceMs: 15 * MINUTE_MS,
   renewBurst: 5,

@@ -3,4 +3,9 @@
 
 export { type ReportOptions, sendReport } from './report.ts';
 export { retrying, type RetryOptions } from './retry.ts';
-export { type CommandHandler, type RunnerEvents, type RunnerOptions, startRunner } from './runner.ts';
+export {
+  type CommandHandler,
+  type RunnerEvents,
+  type RunnerOptions,
+  startRunner,
+} from './runner.ts';

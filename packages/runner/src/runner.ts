@@ -100,9 +100,11 @@ class Runner {
   async #obey(reply: HeartbeatReply): Promise<void> {
     this.#pauseMs = (reply.next_heartbeat_seconds ?? HEARTBEAT_MS / 1000) * 1000;
     const running = this.#running;
-    if (running !== null && reply.cancel_command_ids?.includes(running.id) === true) running.abort.abort();
+    if (running !== null && reply.cancel_command_ids?.includes(running.id) === true)
+      running.abort.abort();
     if (reply.actions?.includes('rotate_key') === true) await this.#renew();
-    const paused = reply.actions?.includes('pause') === true || reply.actions?.includes('drain') === true;
+    const paused =
+      reply.actions?.includes('pause') === true || reply.actions?.includes('drain') === true;
     if (!paused && (reply.pending_jobs ?? 0) > 0 && this.#running === null) await this.#take();
   }
 
@@ -117,7 +119,9 @@ class Runner {
     const poll = () => call(endpoints.pollCommands, { query: { limit: '100' } }, this.#client());
     const { body: offers } = await this.#call(poll);
     for (const offer of offers) {
-      const handler = Object.hasOwn(this.#options.handlers, offer.type) ? this.#options.handlers[offer.type] : undefined;
+      const handler = Object.hasOwn(this.#options.handlers, offer.type)
+        ? this.#options.handlers[offer.type]
+        : undefined;
       if (handler === undefined) continue;
       const claimed = await this.#claim(offer.id);
       if (claimed === null) continue;
@@ -149,8 +153,16 @@ class Runner {
       const outcome = await settle(handler(command, abort.signal));
       await this.#call(() =>
         'result' in outcome
-          ? call(endpoints.completeCommand, { params: { id }, body: { attempt, result: outcome.result } }, this.#client())
-          : call(endpoints.failCommand, { params: { id }, body: { attempt, error_message: outcome.message } }, this.#client()),
+          ? call(
+              endpoints.completeCommand,
+              { params: { id }, body: { attempt, result: outcome.result } },
+              this.#client(),
+            )
+          : call(
+              endpoints.failCommand,
+              { params: { id }, body: { attempt, error_message: outcome.message } },
+              this.#client(),
+            ),
       );
     } finally {
       this.#running = null;

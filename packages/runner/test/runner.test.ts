@@ -20,7 +20,12 @@ const SARIF = Buffer.from(
             ruleId: 'R1',
             message: { text: 'a defect' },
             locations: [
-              { physicalLocation: { artifactLocation: { uri: 'src/a.c' }, region: { startLine: 3 } } },
+              {
+                physicalLocation: {
+                  artifactLocation: { uri: 'src/a.c' },
+                  region: { startLine: 3 },
+                },
+              },
             ],
           },
         ],
@@ -50,7 +55,11 @@ test('a runner takes a command of a type it knows, sees it through and leaves ot
     random: () => 0.5,
   });
   const done = await eventually(async () => {
-    const { body } = await call(endpoints.showCommand, { params: { id: wanted.body.id } }, operator);
+    const { body } = await call(
+      endpoints.showCommand,
+      { params: { id: wanted.body.id } },
+      operator,
+    );
     return body.status === 'completed' ? body : null;
   });
   assert.deepEqual(done.result, { saw: 'health_check' });
@@ -65,7 +74,11 @@ test('a runner takes a command of a type it knows, sees it through and leaves ot
 test('a handler that throws fails its command with the message', async () => {
   const server = await startServer();
   const operator = { baseUrl: server.url, key: server.operatorToken };
-  const { body: command } = await call(endpoints.createCommand, { body: { type: 'scan' } }, operator);
+  const { body: command } = await call(
+    endpoints.createCommand,
+    { body: { type: 'scan' } },
+    operator,
+  );
   const runner = await startRunner({
     baseUrl: server.url,
     key: server.runnerKey,

@@ -136,7 +136,7 @@ async function wire(
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
-    await stopAll(config, app, workers, upkeep, presence, authenticator, database, log);
+    await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
   };
   return { url, firstRun: made, stop };
 }
@@ -205,8 +205,12 @@ function jobs(
   ];
 }
 
+/** How long answers that are being written may take when everything else has stopped. */
+const ANSWER_MS = 2000;
+
 async function stopAll(
   config: Config,
+  clock: Clock,
   app: FastifyInstance,
   workers: IngestWorkers,
   upkeep: Upkeep,
@@ -219,6 +223,11 @@ async function stopAll(
   // Requests that wait for a receipt are answered 202 as soon as the workers have stopped.
   const closed = app.close();
   await workers.stop(config.stopSecondsMax * 1000);
+  // The workers have stopped, so waiting requests are being answered; what is still arriving has had its time.
+  const patience = new AbortController();
+  await Promise.race([closed, clock.sleep(ANSWER_MS, patience.signal)]);
+  patience.abort();
+  app.server.closeAllConnections();
   await closed;
   await upkeep.stop();
   try {

@@ -51,10 +51,13 @@ function fields(row: Command, nowMs: number): Field[] {
     time('Cancel asked', row.cancel_requested_at),
     time('Ended', row.completed_at),
     ['Error', row.error_message],
-    ['Payload', row.payload == null ? null : jsonText(row.payload)],
-    ['Result', row.result == null ? null : jsonText(row.result)],
+    ['Payload', documentText(row.payload)],
+    ['Result', documentText(row.result)],
   ];
 }
+
+const documentText = (value: unknown): string | null =>
+  value === null || value === undefined ? null : jsonText(value);
 
 const list = command({
   name: 'commands list',
@@ -66,12 +69,9 @@ const list = command({
     type: text('TYPE', 'only those of this type'),
     runner: text('ID', 'only those of this runner'),
   },
-  examples: [
-    'muster commands list --status pending',
-    'muster commands list --type scan --json',
-  ],
+  examples: ['muster commands list --status pending', 'muster commands list --type scan --json'],
   run: (context, _operands, { status, type, runner, ...paging }) => {
-    const filters = given({ status: options[status], type, runner_id: runner });
+    const filters = given({ status, type, runner_id: runner });
     return printList(
       context,
       paging,
@@ -152,7 +152,9 @@ const create = command({
     };
     const made = await context.operator(endpoints.createCommand, { body });
     print.result(made, () =>
-      print.line(`Command ${made.id} is ${made.status}. Follow it: muster commands show ${made.id}`),
+      print.line(
+        `Command ${made.id} is ${made.status}. Follow it: muster commands show ${made.id}`,
+      ),
     );
   },
 });

@@ -18,7 +18,12 @@ const keyLayout: Column<ApiKey>[] = [
   { title: 'KIND', cell: (row) => row.kind },
   { title: 'NAME', cell: (row) => row.name, shrink: 'end' },
   { title: 'STATE', cell: (row) => row.state },
-  { title: 'MAY', cell: (row) => row.role ?? row.scopes?.join(',') ?? 'all', shrink: 'end' },
+  {
+    title: 'MAY',
+    cell: (row) => row.role ?? row.scopes?.join(',') ?? 'all',
+    shrink: 'end',
+    isOptional: true,
+  },
   { title: 'LAST USED', cell: (row) => minuteOf(row.last_used_at) },
   { title: 'EXPIRES', cell: expiry },
 ];
@@ -142,12 +147,7 @@ function lifeOf(context: Context, key: ApiKey): string {
   return `good for ${durationText(seconds)}, until ${minuteOf(key.expires_at)}`;
 }
 
-const revokes = (
-  [
-    ['keys', 'Revoke a runner key or an operator token at once'],
-    ['enrolment-tokens', 'Revoke an enrolment token; runners that enrolled with it stay'],
-  ] as const
-).map(([noun, summary]) =>
+const revoke = (noun: string, summary: string) =>
   command({
     name: `${noun} revoke`,
     summary,
@@ -158,7 +158,13 @@ const revokes = (
       const key = await context.operator(endpoints.revokeKey, { params: { id } });
       context.print.result(key, () => context.print.line(`${key.prefix}… is revoked.`));
     },
-  }),
-);
+  });
 
-export const keyCommands = [listTokens, createToken, listKeys, createKey, ...revokes];
+export const keyCommands = [
+  listTokens,
+  createToken,
+  revoke('enrolment-tokens', 'Revoke an enrolment token; runners that enrolled with it stay'),
+  listKeys,
+  createKey,
+  revoke('keys', 'Revoke a runner key or an operator token at once'),
+];

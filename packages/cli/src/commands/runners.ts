@@ -21,7 +21,7 @@ const layout = (print: Printer): Column<Runner>[] => [
   },
   { title: 'STATE', cell: (row) => row.admin },
   { title: 'LAST SEEN', cell: (row) => minuteOf(row.last_seen_at) },
-  { title: 'VERSION', cell: (row) => row.version ?? '-', shrink: 'end' },
+  { title: 'VERSION', cell: (row) => row.version ?? '-', shrink: 'end', isOptional: true },
 ];
 
 function fields(runner: Runner, nowMs: number): Field[] {

@@ -22,7 +22,8 @@ export class Printer {
     this.#out = io.out;
     this.#err = io.err;
     // https://no-color.org: set and not empty.
-    this.#isPlain = options['no-color'] || (io.env['NO_COLOR'] ?? '') !== '' || io.env['TERM'] === 'dumb';
+    this.#isPlain =
+      options['no-color'] || (io.env['NO_COLOR'] ?? '') !== '' || io.env['TERM'] === 'dumb';
   }
 
   /** Columns of the terminal; null where text goes elsewhere. */

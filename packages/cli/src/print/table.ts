@@ -8,6 +8,8 @@ export interface Column<T> {
   cell(row: T): string;
   /** What happens when there is too little room; absent: it keeps its width. */
   readonly shrink?: 'end' | 'front';
+  /** Left out where the columns that shrink would become too narrow to read. */
+  readonly isOptional?: true;
   /** Colours the padded text of a cell. */
   paint?(text: string, row: T): string;
 }
@@ -15,6 +17,8 @@ export interface Column<T> {
 const GAP = 2;
 /** Less than this tells nothing: then lines may get longer than the terminal. */
 const SHRUNK_MIN = 8;
+/** Before a column gets narrower than this, an optional one goes. */
+const READABLE = 16;
 
 /** The table with a line of titles, each line ended. `columns`: width of the terminal, null for none. */
 export function table<T>(
@@ -23,40 +27,65 @@ export function table<T>(
   columns: number | null,
   paintTitle: (text: string) => string = (text) => text,
 ): string {
-  const cells = rows.map((row) => layout.map((column) => plain(column.cell(row))));
-  const widths = layout.map((column, at) =>
-    cells.reduce((most, line) => Math.max(most, width(line[at] ?? '')), width(column.title)),
-  );
-  if (columns !== null) fit(layout, widths, columns);
-  const place = (text: string, at: number): string => {
-    const room = widths[at] ?? 0;
-    const fitted = layout[at]?.shrink === 'front' ? cutFront(text, room) : cut(text, room);
-    return at === layout.length - 1 ? fitted : pad(fitted, room);
+  let shown = layout.map((column): Shown<T> => {
+    const cells = rows.map((row) => plain(column.cell(row)));
+    const widest = cells.reduce((most, cell) => Math.max(most, width(cell)), width(column.title));
+    return { column, cells, room: widest };
+  });
+  if (columns !== null) shown = fit(shown, columns);
+  const last = shown.at(-1);
+  const place = (text: string, of: Shown<T>): string => {
+    const fitted = of.column.shrink === 'front' ? cutFront(text, of.room) : cut(text, of.room);
+    return of === last ? fitted : pad(fitted, of.room);
   };
   const gap = ' '.repeat(GAP);
-  const head = layout.map((column, at) => paintTitle(place(column.title, at))).join(gap);
+  const head = shown.map((each) => paintTitle(place(each.column.title, each))).join(gap);
   const body = rows.map((row, line) =>
-    layout
-      .map((column, at) => {
-        const text = place(cells[line]?.[at] ?? '', at);
-        return column.paint === undefined ? text : column.paint(text, row);
+    shown
+      .map((each) => {
+        const text = place(each.cells[line] ?? '', each);
+        return each.column.paint === undefined ? text : each.column.paint(text, row);
       })
       .join(gap),
   );
   return `${[head, ...body].join('\n')}\n`;
 }
 
-/** Takes one character after the other from the widest column that may shrink, until the line fits. */
-function fit<T>(layout: readonly Column<T>[], widths: number[], columns: number): void {
-  let excess = widths.reduce((sum, each) => sum + each, GAP * (widths.length - 1)) - columns;
+interface Shown<T> {
+  readonly column: Column<T>;
+  readonly cells: readonly string[];
+  room: number;
+}
+
+/** Leaves optional columns out, the last first, then narrows, until a line fits or nothing can give way any more. */
+function fit<T>(all: readonly Shown<T>[], columns: number): Shown<T>[] {
+  const readable = narrow(all, columns, READABLE);
+  if (readable.fits) return readable.shown;
+  const optional = all.findLast(({ column }) => column.isOptional);
+  if (optional === undefined) return narrow(all, columns, SHRUNK_MIN).shown;
+  return fit(
+    all.filter((each) => each !== optional),
+    columns,
+  );
+}
+
+/** Takes one character after the other from the widest column that may shrink, none below `least`. */
+function narrow<T>(
+  all: readonly Shown<T>[],
+  columns: number,
+  least: number,
+): { readonly shown: Shown<T>[]; readonly fits: boolean } {
+  const shown = all.map((each) => ({ ...each }));
+  let excess = shown.reduce((sum, { room }) => sum + room, GAP * (shown.length - 1)) - columns;
   while (excess > 0) {
-    let widest = -1;
-    for (const [at, column] of layout.entries()) {
-      if (column.shrink === undefined || (widths[at] ?? 0) <= SHRUNK_MIN) continue;
-      if (widest === -1 || (widths[at] ?? 0) > (widths[widest] ?? 0)) widest = at;
+    let widest: Shown<T> | null = null;
+    for (const each of shown) {
+      if (each.column.shrink === undefined || each.room <= least) continue;
+      if (widest === null || each.room > widest.room) widest = each;
     }
-    if (widest === -1) return;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+    if (widest === null) return { shown, fits: false };
+    widest.room -= 1;
     excess -= 1;
   }
+  return { shown, fits: true };
 }

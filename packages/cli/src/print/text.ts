@@ -1,7 +1,8 @@
 // Text for a terminal. Titles, paths and messages of findings are written by whoever wrote the scanned code: control
 // characters and direction marks are shown, never obeyed. Pure.
 
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+/** Controls (C0, DEL, C1) but tab and line break; direction marks, which can turn a path around; other line ends. */
+const CONTROL = /(?![\t\n])[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
 /** The text on one line: line breaks become blanks, what could steer a terminal becomes visible (`\u{1b}`). */
 export function plain(text: string): string {

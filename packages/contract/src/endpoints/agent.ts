@@ -141,7 +141,7 @@ export const renewKey = endpoint({
   id: 'renewKey',
   method: 'POST',
   path: '/api/v1/agent/renew',
-  auth: { kind: 'runner', scope: 'heartbeat' },
+  auth: { kind: 'runner', scope: 'renew' },
   summary: 'Get a new API key',
   description:
     'The presented key stays good until the new one has been used (then 15 minutes more). A lost answer costs nothing: ' +

@@ -1,6 +1,7 @@
 // Leases of commands: extended by signs of life, ended by silence (contract §4). Run by upkeep after each flush of
 // presence, so that a runner that was heard is never judged before its lease was extended.
 
+import { type CommandId, parseId } from '../lib/ids.ts';
 import { decideLoss } from './command.machine.ts';
 import {
   type CommandRow,
@@ -65,6 +66,10 @@ export async function renewLeasesOf(
     const db = deps.database.tenant(sign.tenantId);
     const { tenantId, runnerId } = sign;
     if (sign.running === null) await renewLeases(db, tenantId, runnerId, until, nowMs);
-    else await renewListedLeases(db, tenantId, runnerId, sign.running, until, nowMs);
+    else {
+      // Runners list what they like; what is no id is none of our commands.
+      const ids = sign.running.flatMap((text) => parseId<CommandId>(text) ?? []);
+      await renewListedLeases(db, tenantId, runnerId, ids, until, nowMs);
+    }
   }
 }

@@ -50,9 +50,11 @@ export async function* boundedBody(
   let total = 0;
   let inWindow = 0;
   let slow = false;
+  let held = false;
   const watch = setInterval(() => {
     const least = (limits.bodyRateBytesPerSecondMin * limits.bodyRateWindowMs) / 1000;
-    slow = inWindow < least;
+    // While the reader of this body holds a chunk, the sender is not the slow one.
+    slow = !held && inWindow < least;
     inWindow = 0;
     if (slow) source.destroy();
   }, limits.bodyRateWindowMs);
@@ -61,9 +63,9 @@ export async function* boundedBody(
       total += chunk.length;
       inWindow += chunk.length;
       if (total > wireBytesMax) throw tooLarge(wireBytesMax, 'on the wire');
+      held = true;
       yield chunk;
-      // Waiting for us (back-pressure) is not the sender's slowness.
-      inWindow += chunk.length;
+      held = false;
     }
   } catch (error) {
     if (error instanceof Problem) throw error;

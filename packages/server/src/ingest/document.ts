@@ -11,7 +11,7 @@ import {
 } from 'node:zlib';
 import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
-import { jsonFault } from '../lib/json-fault.ts';
+import { type JsonFault, jsonFault, nestsDeeper } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
 import { unseal } from './seal.format.ts';
 import { readChunk, type UploadRow } from './upload.queries.ts';
@@ -130,22 +130,17 @@ function parseDocument(bytes: Buffer): unknown {
   }
   // Invalid UTF-8 becomes U+FFFD, which readers count among the replaced characters.
   const text = bytes.toString('utf8', marked ? 3 : 0);
-  const fault = jsonFault(text, limits.jsonDepthMax);
-  if (fault !== null && fault.kind === 'depth') {
-    throw new Problem(
-      'invalid_json',
-      `${fault.detail} (line ${fault.line}, column ${fault.column}).`,
-      {
-        pointer: '',
-      },
-    );
-  }
+  if (nestsDeeper(bytes, limits.jsonDepthMax)) throw notJson(jsonFault(text, limits.jsonDepthMax));
   try {
     return JSON.parse(text) as unknown;
   } catch {
     // The engine's own message may quote the document; ours says only where and what was expected.
-    const place =
-      fault === null ? '' : ` at line ${fault.line}, column ${fault.column}: ${fault.detail}`;
-    throw new Problem('invalid_json', `The document is not JSON${place}.`, { pointer: '' });
+    throw notJson(jsonFault(text, limits.jsonDepthMax));
   }
+}
+
+function notJson(fault: JsonFault | null): Problem {
+  const place =
+    fault === null ? '' : ` at line ${fault.line}, column ${fault.column}: ${fault.detail}`;
+  return new Problem('invalid_json', `The document can not be read${place}.`, { pointer: '' });
 }

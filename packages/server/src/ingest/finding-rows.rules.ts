@@ -216,6 +216,7 @@ function revisit(
     status: status?.status ?? stored.status,
     resolution: status === null ? stored.resolution : status.resolution,
     status_by: status?.status_by ?? stored.status_by,
+    status_at: status?.status_at ?? stored.status_at,
   });
   rows.changedDetails.push({
     tenant_id: place.tenantId,

@@ -21,6 +21,7 @@ export interface StoredFinding {
   readonly status: FindingRow['status'];
   readonly resolution: FindingRow['resolution'];
   readonly status_by: string;
+  readonly status_at: number;
   readonly severity: FindingRow['severity'];
   readonly start_line: number | null;
   readonly detail_digest: Uint8Array;
@@ -49,6 +50,7 @@ export async function findingsOfScope(
       'finding.status',
       'finding.resolution',
       'finding.status_by',
+      'finding.status_at',
       'finding.severity',
       'finding.start_line',
       'finding.detail_digest',

@@ -11,7 +11,13 @@ import { type UploadId, parseId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { checkFingerprints } from './check.ts';
 import { jobView } from './upload.view.format.ts';
-import { type Received, receiveUpload, type ReceiveDeps, uploadOfRunner } from './receive.ts';
+import {
+  noteAnswered,
+  type ReceiveDeps,
+  type Received,
+  receiveUpload,
+  uploadOfRunner,
+} from './receive.ts';
 import {
   commandOf,
   contextOf,
@@ -20,7 +26,7 @@ import {
   waitOf,
   type WaitWish,
 } from './upload-headers.decode.ts';
-import { markAnswered, type UploadRow } from './upload.queries.ts';
+import type { UploadRow } from './upload.queries.ts';
 import type { IngestWorkers } from './workers.ts';
 
 export interface IngestRoutesDeps extends ReceiveDeps {
@@ -108,8 +114,7 @@ function answerOf(
   if (received.replayed) headers['idempotent-replayed'] = 'true';
   if (wish.applied !== null) headers['preference-applied'] = wish.applied;
   const written = (whole: boolean): void => {
-    // When this can't be noted, an identical upload within ten minutes gets the same receipt once more: no harm.
-    if (whole) void remember(deps, row);
+    if (whole) void noteAnswered(deps, row);
   };
   if (row.state === 'processed' && row.receipt !== null) {
     return { status: 201, headers, body: JSON.parse(row.receipt) as Receipt, written };
@@ -125,19 +130,6 @@ function answerOf(
     duplicate: received.joined || received.replayed,
   };
   return { status: 202, headers, body, written };
-}
-
-async function remember(deps: IngestRoutesDeps, row: UploadRow): Promise<void> {
-  try {
-    await markAnswered(
-      deps.database.tenant(row.tenant_id),
-      row.tenant_id,
-      row.id,
-      deps.clock.nowMs(),
-    );
-  } catch {
-    // The server is stopping, or the database is away: see `written`.
-  }
 }
 
 /** The stored reason of a refused or failed upload, as the caller gets it. */

@@ -23,6 +23,7 @@ import {
   forgetIdempotency,
   insertChunk,
   insertUpload,
+  markAnswered,
   markReceived,
   rememberIdempotency,
   sameUploads,
@@ -277,6 +278,17 @@ async function settle(
     await markReceived(tx, { tenantId, uploadId, ...stored, nowMs });
     return { uploadId, replayed: false, joined: false };
   });
+}
+
+/** The answer was written out whole: from now on an identical upload is a new sighting. */
+export async function noteAnswered(deps: ReceiveDeps, row: UploadRow): Promise<void> {
+  try {
+    const db = deps.database.tenant(row.tenant_id);
+    await markAnswered(db, row.tenant_id, row.id, deps.clock.nowMs());
+  } catch {
+    // The server is stopping, or the database is away. Then an identical upload within ten minutes gets the same
+    // receipt once more, which does no harm.
+  }
 }
 
 /** The row of one upload of this runner. Problem: not_found, also for another runner's. */

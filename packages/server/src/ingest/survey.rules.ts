@@ -33,9 +33,11 @@ export function survey(report: DecodedReport, secretKey: Buffer): Survey {
   const tally = noTally();
   const groups = new Map<string, Group>();
   const seen = new Map<Group, Set<string>>();
+  let items = frameItems(report);
   for (const item of report.items()) {
     tally.received += 1;
-    if (tally.received > limits.uploadItemsMax) throw new TooManyItems();
+    items += 1;
+    if (items > limits.uploadItemsMax) throw new TooManyItems();
     if (item.outcome === 'rejected') {
       tally.rejected += 1;
       tallyRejection(tally, item.rejection);
@@ -58,6 +60,13 @@ export function survey(report: DecodedReport, secretKey: Buffer): Survey {
   }
   return { tally, groups: [...groups.values()] };
 }
+
+/** Assets, dependencies and relationships count as items, too. */
+const frameItems = (report: DecodedReport): number =>
+  [report.assets, report.components, report.relationships].reduce(
+    (sum, list) => sum + list.usable.length + list.rejections.length,
+    0,
+  );
 
 function groupOf(groups: Map<string, Group>, draft: FindingDraft): Group {
   const key = `${draft.analysis}/${draft.asset}`;

@@ -40,22 +40,31 @@ export async function writeSite(
   }
   const entries = todo.flatMap((part) => part.entries);
   const matched = await matchSite(deps, upload, place, entries);
-  let inFlight: Promise<void> = Promise.resolve();
+  const inFlight = new Set<Promise<void>>();
   let at = 0;
   for (const part of todo) {
-    const rows = batchRows(matched.slice(at, at + part.entries.length), place, () =>
-      newId(place.nowMs),
-    );
+    const slice = matched.slice(at, at + part.entries.length);
+    const rows = batchRows(slice, place, () => newId(place.nowMs));
     at += part.entries.length;
-    await inFlight;
-    // One batch is being written while the next is prepared.
-    inFlight = writeBatch(deps, upload, place, part.batch, rows, part.batch * size);
-    inFlight.catch(() => {});
+    if (inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(inFlight);
+    const writing = writeBatch(deps, upload, place, part.batch, rows, part.batch * size);
+    inFlight.add(writing);
+    // A failure is thrown by the next race or by the last wait; this only keeps the set small.
+    writing.then(
+      () => inFlight.delete(writing),
+      () => {},
+    );
     await nextTurn();
   }
-  await inFlight;
+  await Promise.all(inFlight);
   return firstBatch + batches;
 }
+
+/**
+ * Batches under way at once: one that is written, one that waits at the writer, one whose commit is on its way back.
+ * They commit one after the other; a gap that a failure leaves is found by the next claim.
+ */
+const BATCHES_IN_FLIGHT = 3;
 
 /** Lets the messages of the writer through before the next batch takes the thread. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

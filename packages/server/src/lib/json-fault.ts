@@ -23,6 +23,29 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const WORD = /true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
+/**
+ * Does a JSON text nest deeper than `depthMax`? Looks at brackets outside of strings only: three times as fast as
+ * jsonFault, for documents that are most likely well-formed. What it says of a text that isn't JSON means nothing.
+ */
+export function nestsDeeper(bytes: Uint8Array, depthMax: number): boolean {
+  const { length } = bytes;
+  let depth = 0;
+  for (let at = 0; at < length; at += 1) {
+    const code = bytes[at];
+    if (code === QUOTE) {
+      for (at += 1; at < length && bytes[at] !== QUOTE; at += 1) {
+        if (bytes[at] === BACKSLASH) at += 1;
+      }
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      depth += 1;
+      if (depth > depthMax) return true;
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      depth -= 1;
+    }
+  }
+  return false;
+}
+
 type Expect = 'value' | 'value or ]' | 'name or }' | 'name' | ':' | ', or ]' | ', or }' | 'end';
 
 /** The first fault, or null when the text is JSON within `depthMax` nested brackets. */

@@ -1,0 +1,111 @@
+// muster uploads …: what runners handed in, and what became of it. Handing in is `muster upload` (upload.ts).
+
+import { endpoints, type Receipt, type Upload, UPLOAD_STATES } from '@muster/contract';
+import { command } from '../command.ts';
+import { explainProblem } from '../errors.ts';
+import { LIST, printList } from '../list.ts';
+import { given, text, word } from '../options.ts';
+import type { Field, Printer } from '../print/printer.ts';
+import type { Column } from '../print/table.ts';
+import { bytes, counted } from '../print/text.ts';
+import { minuteOf, momentOf } from '../print/time.ts';
+import { uploadStyle } from '../print/words.ts';
+import { receiptText } from '../upload/receipt.ts';
+
+const layout = (print: Printer): Column<Upload>[] => [
+  { title: 'ID', cell: (row) => row.id },
+  {
+    title: 'STATE',
+    cell: (row) => row.state,
+    paint: (cell, row) => print.style(uploadStyle(row.state), cell),
+  },
+  { title: 'TOOL', cell: (row) => row.tool ?? '-', shrink: 'end' },
+  { title: 'RECEIVED', cell: (row) => minuteOf(row.received_at) },
+  { title: 'FINDINGS', cell: (row) => summary(row.receipt), shrink: 'end' },
+];
+
+/** `12: 3 created, 1 rejected`: what is worth a look. */
+function summary(receipt: Receipt | null): string {
+  if (receipt === null) return '-';
+  const { findings, resolved } = receipt;
+  const parts = (['created', 'changed', 'reopened', 'rejected'] as const).flatMap((outcome) =>
+    findings[outcome] > 0 ? [`${findings[outcome]} ${outcome}`] : [],
+  );
+  if (resolved > 0) parts.push(`${resolved} resolved`);
+  return parts.length === 0
+    ? String(findings.received)
+    : `${findings.received}: ${parts.join(', ')}`;
+}
+
+function fields(upload: Upload, nowMs: number): Field[] {
+  const context = Object.entries((upload.context ?? {}) as Record<string, unknown>);
+  const decoded = upload.decoded_bytes === null ? '' : `, ${bytes(upload.decoded_bytes)} decoded`;
+  const done = upload.items_done ?? 0;
+  const time = (name: string, at: string | null): Field => [
+    name,
+    at === null ? null : momentOf(at, nowMs),
+  ];
+  return [
+    ['ID', upload.id],
+    ['State', upload.state],
+    ['Format', upload.format],
+    ['Tool', upload.tool],
+    ['Runner', upload.runner_id],
+    ['Command', upload.command_id],
+    time('Received', upload.received_at),
+    time('Started', upload.started_at),
+    time('Finished', upload.finished_at),
+    ['Size', `${bytes(upload.wire_bytes)} sent${decoded}`],
+    ['SHA-256', upload.sha256],
+    ['Said with it', context.map(([key, value]) => `${key}=${String(value)}`).join(', ') || null],
+    [
+      'Items',
+      upload.items_total === null ? null : `${done} of ${counted(upload.items_total, 'item')}`,
+    ],
+    ['Attempts', String(upload.attempts)],
+    ['Problem', upload.problem === null ? null : explainProblem(upload.problem)],
+  ];
+}
+
+const list = command({
+  name: 'uploads list',
+  summary: 'List the uploads, newest first',
+  operands: [],
+  options: {
+    ...LIST,
+    state: word(UPLOAD_STATES, 'only those in this state'),
+    runner: text('ID', 'only those of this runner'),
+  },
+  examples: ['muster uploads list', 'muster uploads list --state refused --json'],
+  run: (context, _operands, { state, runner, ...paging }) => {
+    const filters = given({ state, runner_id: runner });
+    return printList(
+      context,
+      paging,
+      (page) => context.operator(endpoints.listUploads, { query: { ...page, ...filters } }),
+      {
+        layout: layout(context.print),
+        empty: 'No uploads yet. Hand in a report: muster upload report.sarif',
+        filters,
+      },
+    );
+  },
+});
+
+const show = command({
+  name: 'uploads show',
+  summary: 'Show one upload with its receipt',
+  operands: ['ID'],
+  options: {},
+  examples: ['muster uploads show 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e'],
+  run: async (context, [id]) => {
+    const upload = await context.operator(endpoints.showUpload, { params: { id } });
+    const { print, io } = context;
+    print.result(upload, () => {
+      const head = print.fields(fields(upload, io.nowMs()));
+      return upload.receipt === null ? head : `${head}\n${receiptText(print, upload.receipt, 100)}`;
+    });
+  },
+});
+
+export const uploadsCommands = [list, show];

@@ -1,0 +1,94 @@
+// What the console reads of a finding's detail. On the wire it is a document whose members may all be absent ("not
+// said"), and old rows may have been written by an older server: so everything is looked at before it is believed, and
+// what doesn't fit is left out. Pure.
+
+export interface Place {
+  readonly where: string | null;
+  readonly url: string | null;
+  readonly logical: string | null;
+  readonly message: string | null;
+  readonly snippet: string | null;
+}
+
+export interface Flow {
+  readonly message: string | null;
+  readonly steps: readonly Place[];
+}
+
+export interface Detail {
+  readonly ruleName: string | null;
+  readonly ruleHelp: string | null;
+  readonly ruleDescription: string | null;
+  readonly description: string | null;
+  readonly severityFrom: string | null;
+  /** CWE, CVE, GHSA, OWASP … */
+  readonly identifiers: readonly string[];
+  readonly tags: readonly string[];
+  readonly references: readonly string[];
+  /** `name version`, or its purl. */
+  readonly component: string | null;
+  readonly evidence: string | null;
+  readonly places: readonly Place[];
+  readonly relatedPlaces: readonly Place[];
+  readonly flows: readonly Flow[];
+}
+
+type Bag = Readonly<Record<string, unknown>>;
+
+const bagOf = (value: unknown): Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {};
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const textsOf = (value: unknown): string[] =>
+  listOf(value)
+    .map(textOf)
+    .filter((text) => text !== null);
+
+export function readDetail(document: unknown): Detail {
+  const detail = bagOf(document);
+  const rule = bagOf(detail['rule']);
+  const component = bagOf(detail['component']);
+  return {
+    ruleName: textOf(rule['name']),
+    ruleHelp: textOf(rule['help_uri']),
+    ruleDescription: textOf(rule['description']),
+    description: textOf(detail['description']),
+    severityFrom: textOf(detail['severity_from']),
+    identifiers: ['vulnerability_ids', 'cwe', 'owasp'].flatMap((name) => textsOf(detail[name])),
+    tags: textsOf(detail['tags']),
+    references: [...new Set(textsOf(detail['references']))],
+    component: textOf(component['purl']) ?? nameAndVersion(component),
+    evidence: textOf(detail['evidence']),
+    places: listOf(detail['locations']).map(placeOf),
+    relatedPlaces: listOf(detail['related_locations']).map(placeOf),
+    flows: listOf(detail['code_flows']).map(flowOf),
+  };
+}
+
+function nameAndVersion(component: Bag): string | null {
+  const name = textOf(component['name']);
+  const version = textOf(component['version']);
+  return name === null || version === null ? name : `${name} ${version}`;
+}
+
+function placeOf(value: unknown): Place {
+  const place = bagOf(value);
+  const path = textOf(place['path']);
+  const line = place['start_line'];
+  return {
+    where: path !== null && typeof line === 'number' ? `${path}:${line}` : path,
+    url: textOf(place['url']),
+    logical: textOf(place['logical']),
+    message: textOf(place['message']),
+    snippet: textOf(place['context']) ?? textOf(place['snippet']),
+  };
+}
+
+function flowOf(value: unknown): Flow {
+  const flow = bagOf(value);
+  return { message: textOf(flow['message']), steps: listOf(flow['steps']).map(placeOf) };
+}

@@ -1,0 +1,142 @@
+// One finding: what it is, where, what decides its severity, its history; and the form that decides on it.
+
+import { endpoints, type ReplyOf } from '@muster/contract';
+import { request, useMayChange, useOne } from '../api.ts';
+import { type Fact, Facts, Section } from '../components/facts.tsx';
+import { Foreign, ForeignBlock, ForeignLink } from '../components/foreign.tsx';
+import { Heading } from '../components/heading.tsx';
+import { History } from '../components/history.tsx';
+import { OneView } from '../components/one-view.tsx';
+import { Flows, Places } from '../components/places.tsx';
+import { StatusForm } from '../components/status-form.tsx';
+import { SeverityTag, StateTag } from '../components/tags.tsx';
+import { Time } from '../components/time.tsx';
+import { type Detail, readDetail } from '../detail.ts';
+import { placeText, words } from '../format.ts';
+import { hrefTo } from '../route.ts';
+
+export type FindingWithDetail = ReplyOf<typeof endpoints.showFinding>;
+
+const BACK = { href: hrefTo('findings'), label: 'Findings' };
+
+export function FindingPage({ id }: { readonly id: string }) {
+  const query = useOne(['finding', id], (signal) =>
+    request(endpoints.showFinding, { params: { id }, signal }),
+  );
+  return (
+    <OneView query={query} noun="finding" back={BACK}>
+      {(finding) => <FindingView finding={finding} />}
+    </OneView>
+  );
+}
+
+function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
+  const mayChange = useMayChange();
+  const detail = readDetail(finding.detail);
+  return (
+    <>
+      <Heading
+        title={finding.title}
+        back={BACK}
+        lead={
+          <span className="tags">
+            <SeverityTag severity={finding.severity} />
+            <StateTag state={finding.status} />
+            <span>
+              since <Time iso={finding.status_at} />, by <Foreign text={finding.status_by} />
+            </span>
+          </span>
+        }
+      />
+      <div className="columns">
+        <div>
+          <Description detail={detail} />
+          <Places title="Where" places={detail.places} />
+          <Flows flows={detail.flows} />
+          <Places title="Related places" places={detail.relatedPlaces} />
+          <References detail={detail} />
+          <History finding={finding} />
+        </div>
+        <div>
+          {mayChange ? (
+            <Section title="Decide">
+              {/* Anew when the status has changed, so that the form shows what is so. */}
+              <StatusForm key={finding.status_at} finding={finding} onDone={nothing} />
+            </Section>
+          ) : null}
+          <Section title="About it">
+            <Facts facts={factsOf(finding, detail)} />
+          </Section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The page itself shows the new status; the shell says it. */
+const nothing = (): void => {};
+
+function Description({ detail }: { readonly detail: Detail }) {
+  const texts = [...new Set([detail.description, detail.ruleDescription])].filter(
+    (text) => text !== null,
+  );
+  if (texts.length === 0 && detail.evidence === null) return null;
+  return (
+    <Section title="Description">
+      {texts.map((text) => (
+        <p key={text} className="prose foreign" dir="auto">
+          {text}
+        </p>
+      ))}
+      {detail.evidence === null ? null : <ForeignBlock text={detail.evidence} />}
+    </Section>
+  );
+}
+
+function References({ detail: { references, ruleHelp } }: { readonly detail: Detail }) {
+  const addresses = [...new Set([...(ruleHelp === null ? [] : [ruleHelp]), ...references])];
+  if (addresses.length === 0) return null;
+  return (
+    <Section title="References">
+      <ul>
+        {addresses.map((address) => (
+          <li key={address}>
+            <ForeignLink address={address} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function factsOf(finding: FindingWithDetail, detail: Detail): Fact[] {
+  const place = placeText(finding.path, finding.start_line);
+  return [
+    [
+      'Asset',
+      <a key="asset" href={hrefTo('findings', null, { asset_id: finding.asset_id })}>
+        <Foreign text={finding.asset} />
+      </a>,
+    ],
+    ['Place', place === null ? null : <Foreign text={place} />],
+    ['Component', detail.component === null ? null : <Foreign text={detail.component} />],
+    ['Tool', <Foreign key="tool" text={finding.tool} />],
+    ['Rule', <Foreign key="rule" text={finding.rule_id} />],
+    ['Rule name', detail.ruleName === null ? null : <Foreign text={detail.ruleName} />],
+    ['Type', words(finding.type)],
+    ['Category', finding.category === '' ? null : <Foreign text={finding.category} />],
+    ['Identifiers', detail.identifiers.length === 0 ? null : detail.identifiers.join(', ')],
+    ['Tags', detail.tags.length === 0 ? null : <Foreign text={detail.tags.join(', ')} />],
+    ['Severity from', detail.severityFrom],
+    ['Severity', finding.severity_overridden ? 'set by an operator' : null],
+    ['Resolution', finding.resolution === null ? null : words(finding.resolution)],
+    [
+      'Accepted until',
+      finding.accepted_until === null ? null : <Time iso={finding.accepted_until} />,
+    ],
+    ['First seen', <Time key="first" iso={finding.first_seen_at} />],
+    ['Last seen', <Time key="last" iso={finding.last_seen_at} />],
+    ['Recognised by', words(finding.matched_by)],
+    ['Id', <code key="id">{finding.id}</code>],
+  ];
+}

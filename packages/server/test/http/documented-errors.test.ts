@@ -1,0 +1,176 @@
+// Every error that the endpoint table documents, provoked: a code without a case fails, and so does a case that the
+// table doesn't know. Codes that need a broken disk or a poisoned upload are listed with their reason.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Endpoint, endpointList, type ErrorCode, errors } from '@muster/contract';
+import { makeThings, type Things } from './endpoint-table.ts';
+import { provocationOf } from './provocations.ts';
+import { placeOf, problemOf, send } from './wire.ts';
+import { forgiveFailures, startWorld, type World } from './world.ts';
+
+/** Codes whose answers have a place (contract §2: `pointer` or `errors` where there is one). */
+const PLACED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid_json',
+  'invalid_body',
+  'invalid_parameter',
+]);
+
+/** `<endpoint> <code>`, or a code for every endpoint → why no request can provoke it here. */
+const NOT_PROVOKED: Readonly<Record<string, string>> = {
+  processing_failed: 'needs a document that kills the worker three times: the crash tests do that',
+  unavailable: 'needs a database that is away; readyz has its own test below',
+};
+
+const isForbiddenNonsense = (endpoint: Endpoint, code: ErrorCode): boolean =>
+  code === 'forbidden' && endpoint.auth.kind === 'operator' && endpoint.auth.role === 'viewer';
+
+describe('documented errors', { concurrency: true }, () => {
+  let world: World;
+  let things: Things;
+  before(async () => {
+    world = await startWorld('sqlite', { MUSTER_TRUSTED_PROXIES: '127.0.0.1' });
+    things = await makeThings(world);
+  });
+  after(async () => await world.stop());
+
+  for (const endpoint of endpointList) {
+    for (const code of endpoint.errors) {
+      const reason = NOT_PROVOKED[code];
+      if (reason !== undefined) {
+        test(`${endpoint.id} answers ${code}`, { skip: reason });
+        continue;
+      }
+      if (isForbiddenNonsense(endpoint, code)) continue;
+      test(`${endpoint.id} answers ${code} as the registry says`, async () => {
+        const provoke = provocationOf(endpoint, code);
+        assert.ok(provoke !== null, `no case provokes ${code} at ${endpoint.id}`);
+        const answer = await provoke({ world, things, endpoint });
+        const problem = problemOf(answer, code);
+        if (PLACED.has(code)) placeOf(problem);
+        if (code === 'invalid_transition') assert.equal(typeof problem['state'], 'string');
+        if (code === 'report_refused') assert.equal(typeof problem['receipt'], 'object');
+        const path = endpoint.path.replace(/\{\w+\}/, '');
+        assert.ok(String(problem['instance']).startsWith(path.split('//')[0] ?? path));
+        assert.ok(!String(problem['instance']).includes('?'), 'no query in instance');
+      });
+    }
+  }
+
+  test('an endpoint that any operator may call documents no forbidden', () => {
+    const wrong = endpointList.filter((endpoint) =>
+      endpoint.errors.some((code) => isForbiddenNonsense(endpoint, code)),
+    );
+    assert.deepEqual(
+      wrong.map(({ id }) => id),
+      [],
+    );
+  });
+
+  test('an endpoint with a body documents what a body can be refused for', () => {
+    for (const { id, bodyKind, errors: documented } of endpointList) {
+      if (bodyKind === 'none') continue;
+      for (const code of ['body_too_large', 'unsupported_encoding', 'invalid_encoding'] as const)
+        assert.ok(documented.includes(code), `${id} does not document ${code}`);
+      assert.ok(documented.includes('invalid_json'), `${id} does not document invalid_json`);
+    }
+  });
+
+  test('an endpoint with a key documents that refused credentials are limited', () => {
+    const silent = endpointList.filter(
+      ({ auth, errors: documented }) =>
+        auth.kind !== 'none' && !(documented as readonly ErrorCode[]).includes('rate_limited'),
+    );
+    assert.deepEqual(
+      silent.map(({ id }) => id),
+      [],
+    );
+  });
+
+  test('every code of the registry belongs to an endpoint, or to none in particular', () => {
+    const general: ErrorCode[] = ['method_not_allowed', 'internal', 'not_found'];
+    const documented = new Set(endpointList.flatMap((endpoint) => [...endpoint.errors]));
+    const orphans = (Object.keys(errors) as ErrorCode[]).filter(
+      (code) => !documented.has(code) && !general.includes(code),
+    );
+    assert.deepEqual(orphans, []);
+  });
+});
+
+describe('errors that belong to no endpoint', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(async () => await world.stop());
+
+  test('a path that does not exist is not_found', async () => {
+    for (const path of ['/nothing', '/api/v1/agent/nothing', '/api/v1', '/api/v3/x'])
+      problemOf(await send(world.url, { path, key: world.own.admin }), 'not_found');
+  });
+
+  test('another method is method_not_allowed, and Allow names those that are taken', async () => {
+    const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+    for (const { path } of endpointList) {
+      const taken = endpointList
+        .filter((endpoint) => endpoint.path === path)
+        .map(({ method }) => method as string);
+      const concrete = path.replace(/\{\w+\}/, '01a1fc23-b6cf-7067-93f1-625de03b92e4');
+      if (path.startsWith('/api/v2/')) continue;
+      for (const method of methods.filter((candidate) => !taken.includes(candidate))) {
+        const answer = await send(world.url, { method, path: concrete, key: world.own.admin });
+        problemOf(answer, 'method_not_allowed');
+        const allowed = String(answer.headers['allow']).split(', ');
+        for (const one of taken) assert.ok(allowed.includes(one), `${path}: ${allowed.join()}`);
+      }
+    }
+  });
+
+  test('problem types point at a page that the server has', async () => {
+    const problem = problemOf(await send(world.url, { path: '/nothing' }), 'not_found');
+    const [page, anchor] = String(problem['type']).split('#');
+    const answer = await send(world.url, { path: String(page) });
+    assert.equal(answer.status, 200);
+    assert.ok(answer.text.includes(`id="${anchor}"`), `${anchor} is not on the page`);
+  });
+
+  test('a request that is no HTTP gets a problem document with all its members', async () => {
+    const { exchange } = await import('./wire.ts');
+    const heard = await exchange(world.url, (socket) => void socket.write('NONSENSE\r\n\r\n'));
+    const [head = '', text = ''] = heard.split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1\.1 400 /);
+    assert.match(head, /content-type: application\/problem\+json/i);
+    const problem = JSON.parse(text) as Record<string, unknown>;
+    for (const name of ['type', 'title', 'status', 'detail', 'code', 'error', 'message'])
+      assert.ok(problem[name] !== undefined, `${name} is missing in ${text}`);
+  });
+
+  test('refused credentials beyond the limit are rate_limited with Retry-After', async () => {
+    forgiveFailures(world);
+    let answer = await send(world.url, { path: '/api/v1/me', key: 'x' });
+    while (answer.status === 401) answer = await send(world.url, { path: '/api/v1/me', key: 'x' });
+    problemOf(answer, 'rate_limited');
+  });
+});
+
+describe('a server that stops', () => {
+  test('readyz answers unavailable with Retry-After, as a problem document', async () => {
+    const world = await startWorld();
+    const { exchange } = await import('./wire.ts');
+    const head = 'GET /readyz HTTP/1.1\r\nHost: test\r\n';
+    let stopped: Promise<void> = Promise.resolve();
+    const heard = await exchange(world.url, async (socket) => {
+      socket.write(head);
+      // A whole exchange elsewhere: the server has seen what was written before it.
+      await send(world.url, { path: '/healthz' });
+      await send(world.url, { path: '/healthz' });
+      stopped = world.stop();
+      socket.write('Connection: close\r\n\r\n');
+    });
+    await stopped;
+    assert.match(heard, /^HTTP\/1\.1 503 /, heard);
+    assert.match(heard, /content-type: application\/problem\+json/i);
+    assert.match(heard, /retry-after: [1-9]/i);
+    assert.match(heard, /"code":"unavailable"/);
+  });
+});

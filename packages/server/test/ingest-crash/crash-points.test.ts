@@ -1,0 +1,161 @@
+// Whatever point a worker dies at, and however often, the upload ends as if nobody had died: the same findings, the
+// same receipt. Each seed is a codebase seen three times (defects come, change, go, come back), told once without and
+// once with crashes. CRASH_SEED=n plays one seed again.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Random, randomOf } from '../generate/random.ts';
+import { ctisOf, sarifOf, sightsOf } from '../generate/reports.ts';
+import {
+  Crash,
+  giveBack,
+  newCaller,
+  openStage,
+  POINTS,
+  type Point,
+  receive,
+  RETURNS,
+  type Stage,
+  type Watch,
+  workOnce,
+} from './scene.ts';
+import { type Snapshot, snapshotOf } from './snapshot.ts';
+
+const SEEDS = 100;
+const SEEDS_OF_THE_DEAD = 40;
+const CRASHES_MAX = 2; // A third would be the last of limits.uploadAttemptsMax.
+
+const only = process.env['CRASH_SEED'];
+const seeds = (count: number): number[] =>
+  only === undefined ? Array.from({ length: count }, (_, seed) => seed) : [Number(only)];
+
+interface Report {
+  readonly format: 'sarif' | 'ctis';
+  readonly document: unknown;
+}
+
+function reportsOf(random: Random): Report[] {
+  const format = random.chance(0.7) ? 'sarif' : 'ctis';
+  const sights = sightsOf(random, 3, random.pick([10, 40, 300, 900]));
+  const tell = format === 'sarif' ? sarifOf : ctisOf;
+  return sights.map((sight) => ({ format, document: tell(random, sight) }));
+}
+
+/** How often each kind of point was passed: the crashes are chosen among them. */
+type Passed = Map<Point, number>;
+
+interface Told {
+  readonly snapshot: Snapshot;
+  /** One per report. */
+  readonly passed: readonly Passed[];
+}
+
+async function tellUndisturbed(stage: Stage, reports: readonly Report[]): Promise<Told> {
+  const caller = await newCaller(stage);
+  const ids: string[] = [];
+  const passed: Passed[] = [];
+  for (const { format, document } of reports) {
+    ids.push(await receive(stage, caller, format, document));
+    const counts: Passed = new Map();
+    await workOnce(stage, (point, index) => void counts.set(point, index + 1));
+    passed.push(counts);
+  }
+  return { snapshot: await snapshotOf(stage.database, caller.tenantId, ids), passed };
+}
+
+async function tellWithCrashes(
+  stage: Stage,
+  reports: readonly Report[],
+  passed: readonly Passed[],
+  random: Random,
+): Promise<{ snapshot: Snapshot; crashes: string[] }> {
+  const caller = await newCaller(stage);
+  const ids: string[] = [];
+  const crashes: string[] = [];
+  for (const [number, { format, document }] of reports.entries()) {
+    ids.push(await receive(stage, caller, format, document));
+    let left = 1 + random.below(CRASHES_MAX);
+    while (true) {
+      const point = random.pick(POINTS);
+      const at = random.below(passed[number]?.get(point) ?? 1);
+      const dies = left > 0;
+      const work = await workOnce(stage, (here, index) => {
+        if (dies && here === point && index === at) throw new Crash();
+      });
+      if (work?.outcome !== 'crashed') break;
+      left -= 1;
+      const how = random.pick(RETURNS);
+      crashes.push(`report ${number}: ${point} ${at}, ${how}`);
+      await giveBack(stage, work.upload, how);
+    }
+  }
+  const snapshot = await snapshotOf(stage.database, caller.tenantId, ids);
+  return { snapshot, crashes };
+}
+
+function assertSame(actual: Snapshot, expected: Snapshot, story: string): void {
+  for (const part of Object.keys(expected) as (keyof Snapshot)[]) {
+    const missing = expected[part].filter((line) => !actual[part].includes(line)).slice(0, 3);
+    const extra = actual[part].filter((line) => !expected[part].includes(line)).slice(0, 3);
+    const detail = `${story}\n${part} differ: missing ${missing.join('\n')}\nextra ${extra.join('\n')}`;
+    assert.ok(same(actual[part], expected[part]), detail);
+  }
+}
+
+const same = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((line, index) => line === other[index]);
+
+let stage: Stage;
+before(async () => {
+  stage = await openStage();
+});
+after(async () => {
+  await stage.close();
+});
+
+test('a worker that dies at any point costs nothing and doubles nothing', async () => {
+  for (const seed of seeds(SEEDS)) {
+    const random = randomOf(seed);
+    const reports = reportsOf(random);
+    const { snapshot, passed } = await tellUndisturbed(stage, reports);
+    const told = await tellWithCrashes(stage, reports, passed, random);
+    const story = `CRASH_SEED=${seed}: ${told.crashes.join('; ')}`;
+    assertSame(told.snapshot, snapshot, story);
+    assert.deepEqual(told.snapshot.leftOver, [], story);
+    assert.ok(
+      told.snapshot.receipts.every((line) => /"state":"(processed|refused)"/.test(line)),
+      story,
+    );
+  }
+});
+
+/** Before the chosen commit the world goes on without this worker: its lease ends and another sees it through. */
+function overtaken(point: Point, at: number, other: { done: boolean }): Watch {
+  return async (here, index) => {
+    if (other.done || here !== point || index !== at) return;
+    other.done = true;
+    stage.clock.advance(3_600_000);
+    const work = await workOnce(stage, () => {});
+    assert.equal(work?.outcome, 'processed');
+  };
+}
+
+test('a worker that was thought dead and comes back changes nothing any more', async () => {
+  for (const seed of seeds(SEEDS_OF_THE_DEAD)) {
+    const random = randomOf(1000 + seed);
+    const reports = reportsOf(random).map((report) => ({ ...report }));
+    const { snapshot, passed } = await tellUndisturbed(stage, reports);
+    const caller = await newCaller(stage);
+    const ids: string[] = [];
+    for (const [number, { format, document }] of reports.entries()) {
+      ids.push(await receive(stage, caller, format, document));
+      const at = random.below(Math.max(1, (passed[number]?.get('after commit') ?? 1) - 1));
+      const other = { done: false };
+      const work = await workOnce(stage, overtaken('after commit', at, other));
+      const story = `CRASH_SEED=${seed}: report ${number} was overtaken after commit ${at}`;
+      if (other.done) assert.equal(work?.outcome, 'lost', story);
+    }
+    const overtook = await snapshotOf(stage.database, caller.tenantId, ids);
+    assertSame(overtook, snapshot, `CRASH_SEED=${seed}`);
+  }
+});

@@ -1,0 +1,159 @@
+// The path of an upload in this process, on a real SQLite file: received, claimed, processed to its end. Crashes are
+// thrown at counted points, as if the process had died there; the next worker takes the upload over.
+
+import { insertTenant } from '../../src/keys/installation.queries.ts';
+import { createRunner } from '../../src/keys/runners.ts';
+import type { RunnerCaller } from '../../src/keys/authenticate.ts';
+import { type Database, openDatabase } from '../../src/db/db.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { type IngestDeps, type Outcome, processUpload } from '../../src/ingest/ingest.ts';
+import { receiveUpload } from '../../src/ingest/receive.ts';
+import {
+  claimUpload,
+  releaseHeldBy,
+  requeueUpload,
+  type UploadRow,
+} from '../../src/ingest/upload.queries.ts';
+import { present } from '../../src/lib/assert.ts';
+import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
+import { limits } from '@muster/contract';
+import { temporaryDirectory } from '../db/fixture.ts';
+import { TestClock } from '../harness.ts';
+
+const SEAL_KEY = Buffer.alloc(32, 1);
+const SECRET_KEY = Buffer.alloc(32, 2);
+
+export interface Stage {
+  readonly database: Database;
+  readonly clock: TestClock;
+  close(): Promise<void>;
+}
+
+/** One database for many tenants: each run of a seed gets one of its own. */
+export async function openStage(): Promise<Stage> {
+  const { path: directory, remove } = await temporaryDirectory();
+  const database = await openDatabase({ url: null, directory });
+  await migrate(database, Date.now());
+  return {
+    database,
+    clock: new TestClock(),
+    close: async () => {
+      await database.close();
+      await remove();
+    },
+  };
+}
+
+/** A tenant with one runner, as its uploads see it. */
+export async function newCaller({ database, clock }: Stage): Promise<RunnerCaller> {
+  const nowMs = clock.nowMs();
+  const tenantId = newId<TenantId>(nowMs);
+  await insertTenant(database.system(), { id: tenantId, name: tenantId, created_at: nowMs });
+  const { runner, key } = await createRunner(database, clock, tenantId, { name: 'r' }, 'test');
+  return {
+    kind: 'runner',
+    tenantId,
+    runnerId: runner.id as RunnerId,
+    keyId: key.row.key_id,
+    scopes: ['ingest'],
+    paused: false,
+    rotateAdvised: false,
+  };
+}
+
+/** Bytes made durable by the real edge; returns the upload's id. */
+export async function receive(
+  { database, clock }: Stage,
+  caller: RunnerCaller,
+  format: 'sarif' | 'ctis',
+  document: unknown,
+): Promise<string> {
+  const bytes = Buffer.from(JSON.stringify(document));
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield bytes;
+  }
+  const received = await receiveUpload({ database, clock, sealKey: SEAL_KEY }, caller, {
+    body: body(),
+    encoding: 'identity',
+    format,
+    context: {},
+    commandId: null,
+    idempotencyKey: null,
+    digests: new Map(),
+  });
+  return received.uploadId;
+}
+
+/** Where a worker can die: after a committed step, just before a commit, or just after one. */
+export type Point = 'checkpoint' | 'before commit' | 'after commit';
+export const POINTS: readonly Point[] = ['checkpoint', 'before commit', 'after commit'];
+
+/** Thrown at the chosen point. */
+export class Crash extends Error {}
+
+/** Called at every point with how often points of its kind were passed before; throws Crash to die there. */
+export type Watch = (point: Point, index: number) => void | Promise<void>;
+
+/** What ingest needs, with every point where it can die shown to `watch`. */
+export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDeps {
+  const passed = new Map<Point, number>();
+  const pass = (point: Point): void | Promise<void> => {
+    const index = passed.get(point) ?? 0;
+    passed.set(point, index + 1);
+    return watch(point, index);
+  };
+  const watched: Database = {
+    kind: database.kind,
+    tenant: (id) => database.tenant(id),
+    lists: (id) => database.lists(id),
+    system: () => database.system(),
+    workerData: () => database.workerData(),
+    close: () => database.close(),
+    transaction: async (scope, body) => {
+      const result = await database.transaction(scope, async (tx) => {
+        const made = await body(tx);
+        await pass('before commit');
+        return made;
+      });
+      await pass('after commit');
+      return result;
+    },
+  };
+  const checkpoint = (): void => void pass('checkpoint');
+  return { database: watched, clock, sealKey: SEAL_KEY, secretKey: SECRET_KEY, checkpoint };
+}
+
+export const claim = async ({ database, clock }: Stage): Promise<UploadRow | undefined> => {
+  const nowMs = clock.nowMs();
+  const holder = newId<string>(nowMs);
+  return await claimUpload(database.system(), holder, nowMs, nowMs + limits.uploadLeaseMs);
+};
+
+/** How an upload comes back to the queue when its worker is gone. */
+export type Return = 'lease ended' | 'restart' | 'thread died' | 'fault';
+export const RETURNS: readonly Return[] = ['lease ended', 'restart', 'thread died', 'fault'];
+
+export async function giveBack(stage: Stage, upload: UploadRow, how: Return): Promise<void> {
+  const { database, clock } = stage;
+  const nowMs = clock.nowMs();
+  const holder = present(upload.lease_holder, 'the holder of a claimed upload');
+  if (how === 'lease ended') clock.advance(limits.uploadLeaseMs + 1);
+  else if (how === 'restart') await releaseHeldBy(database.system(), null, nowMs);
+  else if (how === 'thread died') await releaseHeldBy(database.system(), holder, nowMs);
+  else await requeueUpload(database.tenant(upload.tenant_id), upload, nowMs, 0);
+}
+
+/** One claim and what came of it: 'crashed' when `watch` let it die, null when nothing waits. */
+export async function workOnce(
+  stage: Stage,
+  watch: Watch,
+): Promise<{ upload: UploadRow; outcome: Outcome | 'crashed' } | null> {
+  const upload = await claim(stage);
+  if (upload === undefined) return null;
+  try {
+    return { upload, outcome: await processUpload(watchedDeps(stage, watch), upload) };
+  } catch (error) {
+    if (!(error instanceof Crash)) throw error;
+    return { upload, outcome: 'crashed' };
+  }
+}

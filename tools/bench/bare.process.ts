@@ -1,0 +1,19 @@
+// The process of the bare loop: one order, one fresh target, one report.
+
+import { type BareOrder, type BareReport, runBare } from './bare.ts';
+import { openPostgresTarget, readPostgres } from './bare-postgres.ts';
+import { openSqliteTarget, readSqlite } from './bare-sqlite.ts';
+import { serveOrders } from './child.ts';
+
+serveOrders<BareOrder, BareReport>(async ({ backend, filled, target, sarif }) => {
+  const onSqlite = backend === 'sqlite';
+  const { parents, rows } = onSqlite ? readSqlite(filled) : await readPostgres(filled);
+  const opened = onSqlite
+    ? openSqliteTarget(target, parents)
+    : await openPostgresTarget(target, parents);
+  try {
+    return await runBare(opened, rows, sarif);
+  } finally {
+    await opened.close();
+  }
+});

@@ -1,0 +1,96 @@
+// The bare loop that ingest is compared with: reads the same file, JSON.parse, and writes the very rows that Muster
+// wrote for it into the same schema with the same durability, 500 rows a transaction. Nothing is derived, matched or
+// guarded. The rows come from a database that Muster filled and are in memory before the clock starts.
+// This file says what is written and times it; bare-sqlite.ts and bare-postgres.ts know how.
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface BareOrder {
+  readonly backend: 'sqlite' | 'postgres';
+  /** Where the rows are read from: a database file, or a PostgreSQL URL. */
+  readonly filled: string;
+  /** Where they are written: a file that isn't there, or the URL of an empty database. */
+  readonly target: string;
+  readonly sarif: string;
+}
+
+export interface BareReport {
+  readonly seconds: number;
+  readonly parseSeconds: number;
+  readonly rows: number;
+}
+
+export type Value = string | number | Uint8Array | null;
+
+/** One table with its rows in the order in which they are written. */
+export interface TableRows {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Value[])[];
+}
+
+/** Opened and prepared before the clock starts. */
+export interface BareTarget {
+  /** Writes some rows of one table in one durable transaction. */
+  insert(table: TableRows, from: number, to: number): Promise<void> | void;
+  close(): Promise<void> | void;
+}
+
+/**
+ * What an upload leaves behind, in the order of references, with the column that sorts like the writing did. The rows
+ * of `upload_batch` are gone by then: Muster writes and deletes one for each batch, the bare loop none.
+ */
+export const TABLES: readonly { readonly table: string; readonly order: string }[] = [
+  { table: 'upload', order: 'id' },
+  { table: 'upload_chunk', order: 'seq' },
+  { table: 'asset', order: 'id' },
+  { table: 'asset_ref', order: 'id' },
+  { table: 'scope', order: 'asset_id' },
+  { table: 'finding', order: 'id' },
+  { table: 'finding_detail', order: 'finding_id' },
+  { table: 'finding_ref', order: 'finding_id' },
+  { table: 'analysis', order: 'ref_id' },
+  { table: 'event', order: 'id' },
+];
+
+/** Tables that an upload refers to; copied before the clock starts. */
+export const PARENTS: typeof TABLES = [{ table: 'tenant', order: 'id' }];
+
+/** The server's own schema: all migrations in their order. */
+export function schemaOf(backend: BareOrder['backend']): string {
+  const folder = new URL(`../../packages/server/migrations/${backend}/`, import.meta.url);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  return names
+    .sort()
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+    .join('\n');
+}
+
+/** Rows a transaction. */
+export const BATCH_ROWS = 500;
+
+/** The timed part: the file, the parser, the rows. */
+export async function runBare(
+  target: BareTarget,
+  tables: readonly TableRows[],
+  sarif: string,
+): Promise<BareReport> {
+  const startedAt = performance.now();
+  const document = JSON.parse(readFileSync(sarif, 'utf8')) as { readonly runs?: unknown };
+  const parsedAt = performance.now();
+  let rows = 0;
+  for (const table of tables) {
+    for (let from = 0; from < table.rows.length; from += BATCH_ROWS) {
+      const to = Math.min(from + BATCH_ROWS, table.rows.length);
+      await target.insert(table, from, to);
+      rows += to - from;
+    }
+  }
+  const endedAt = performance.now();
+  if (document.runs === undefined) throw new Error('the document was not parsed');
+  return {
+    seconds: (endedAt - startedAt) / 1000,
+    parseSeconds: (parsedAt - startedAt) / 1000,
+    rows,
+  };
+}

@@ -1,0 +1,141 @@
+// `npm test`: types, lint, format and tests, each in a section of its own, all of them run whatever fails. Fails
+// when one of them failed, or when fewer tests ran than the floor in test-floor.json: a suite that silently lost
+// its files shall not be green. The very last line is `N passed, N failed, N skipped`.
+//
+//   npm test                               everything
+//   npm test -- packages/server/test/db    the tests under these paths only: no static checks, no floor
+//   npm test -- <path> --test-name-pattern=durable    and further options of `node --test`
+//   npm run typecheck | lint               one section
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import floor from './test-floor.json' with { type: 'json' };
+import { TALLY_VARIABLE } from './test-reporter.ts';
+
+const TEST_GLOBS = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
+
+/** Test files at a time: they wait for databases and browsers about as much as they compute. */
+const TEST_CONCURRENCY = Math.max(2, os.availableParallelism());
+
+/** A section of the static part: programs of node_modules/.bin with their arguments. */
+interface Section {
+  title: string;
+  programs: string[][];
+}
+
+const SECTIONS: Record<string, Section> = {
+  typecheck: {
+    title: 'types',
+    programs: [
+      ['tsc', '--noEmit'],
+      ['tsc', '--noEmit', '--project', 'packages/console'],
+    ],
+  },
+  lint: { title: 'lint', programs: [['oxlint', '--type-aware', '--deny-warnings']] },
+  format: { title: 'format (npm run format writes it)', programs: [['biome', 'format']] },
+};
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+async function main(given: string[]): Promise<number> {
+  const [only] = given.filter((argument) => argument.startsWith('--only='));
+  if (only !== undefined) {
+    const section = SECTIONS[only.slice('--only='.length)];
+    if (section === undefined) throw new Error(`no such section: ${only}`);
+    return (await runSection(section)) ? 0 : 1;
+  }
+
+  const failed: string[] = [];
+  const isNarrowed = given.length > 0;
+  if (!isNarrowed) {
+    for (const section of Object.values(SECTIONS)) {
+      if (!(await runSection(section))) failed.push(section.title);
+    }
+  }
+  const counts = await runTests(given);
+  if (counts.failed > 0) failed.push('tests');
+  const executed = counts.passed + counts.failed;
+  if (!isNarrowed && executed < floor.tests) {
+    failed.push(`only ${executed} tests ran, tools/test-floor.json demands ${floor.tests}`);
+  }
+  process.stdout.write(failed.length > 0 ? `\nFAILED: ${failed.join('; ')}\n` : '\nall well\n');
+  process.stdout.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
+  return failed.length > 0 ? 1 : 0;
+}
+
+/** Runs the programs of a section with their output shown as it comes; true when all of them are content. */
+async function runSection({ title, programs }: Section): Promise<boolean> {
+  heading(title);
+  let isGood = true;
+  for (const [name = '', ...args] of programs) {
+    const program = path.join('node_modules', '.bin', name);
+    isGood = (await run(program, args)) === 0 && isGood;
+  }
+  return isGood;
+}
+
+/** Runs the test files and returns the reporter's counts; a run that broke down counts as one more failure. */
+async function runTests(given: string[]): Promise<Counts> {
+  heading('tests');
+  const options = given.filter((argument) => argument.startsWith('-'));
+  const files = testFiles(given.filter((argument) => !argument.startsWith('-')));
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'muster-check-'));
+  const tallyFile = path.join(folder, 'tally.json');
+  try {
+    const code = await run(
+      process.execPath,
+      [
+        '--test',
+        '--test-global-setup=tools/global-setup.ts',
+        '--test-reporter=./tools/test-reporter.ts',
+        '--test-reporter-destination=stdout',
+        `--test-concurrency=${TEST_CONCURRENCY}`,
+        ...options,
+        ...files,
+      ],
+      { [TALLY_VARIABLE]: tallyFile },
+    );
+    const counts = existsSync(tallyFile)
+      ? (JSON.parse(readFileSync(tallyFile, 'utf8')) as Counts)
+      : { passed: 0, failed: 0, skipped: 0 };
+    if (code === 0 || counts.failed > 0) return counts;
+    process.stdout.write(`\nthe test runner ended with ${code} without a failed test\n`);
+    return { ...counts, failed: 1 };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The test files under the given files and folders, or all of them. */
+function testFiles(given: string[]): string[] {
+  const globs = given.map((place) => {
+    if (!existsSync(place)) throw new Error(`no such file or folder: ${place}`);
+    return statSync(place).isDirectory() ? path.join(place, '**/*.test.ts') : place;
+  });
+  const files = globSync(globs.length > 0 ? globs : TEST_GLOBS, {
+    exclude: ['**/node_modules/**'],
+  });
+  if (files.length === 0) throw new Error('no test files there');
+  return files.toSorted();
+}
+
+/** Runs a program with our own output and input; its exit code, or 1 when a signal ended it. */
+async function run(program: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<number> {
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  const [code] = await once(child, 'exit');
+  return typeof code === 'number' ? code : 1;
+}
+
+function heading(title: string): void {
+  process.stdout.write(`\n── ${title} ${'─'.repeat(Math.max(0, 76 - title.length))}\n`);
+}
+
+process.exitCode = await main(process.argv.slice(2));
