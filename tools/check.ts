@@ -67,7 +67,9 @@ async function main(given: string[]): Promise<number> {
     failed.push(`only ${executed} tests ran, tools/test-floor.json demands ${floor.tests}`);
   }
   process.stdout.write(failed.length > 0 ? `\nFAILED: ${failed.join('; ')}\n` : '\nall well\n');
-  process.stdout.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
+  process.stdout.write(
+    `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`,
+  );
   return failed.length > 0 ? 1 : 0;
 }
 

@@ -30,7 +30,9 @@ export function golden(file: string | URL, actual: string): void {
   }
   const name = path.relative(process.cwd(), place);
   const report = expected === undefined ? 'the file is missing' : shortDiff(expected, actual);
-  assert.fail(`${name} is not what was computed:\n${report}\nIf the change is meant: npm run golden`);
+  assert.fail(
+    `${name} is not what was computed:\n${report}\nIf the change is meant: npm run golden`,
+  );
 }
 
 function readIfThere(file: string | URL): string | undefined {
@@ -55,7 +57,9 @@ export function shortDiff(expected: string, actual: string): string {
   let end = 0;
   while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
 
-  const context = before.slice(Math.max(0, start - CONTEXT_LINES), start).map((line) => `  ${line}`);
+  const context = before
+    .slice(Math.max(0, start - CONTEXT_LINES), start)
+    .map((line) => `  ${line}`);
   const removed = before.slice(start, before.length - end).map((line) => `- ${line}`);
   const added = after.slice(start, after.length - end).map((line) => `+ ${line}`);
   const following = before.slice(before.length - end).slice(0, CONTEXT_LINES);

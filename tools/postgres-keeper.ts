@@ -31,7 +31,8 @@ const READY_MESSAGE = 'database system is ready to accept connections';
 const ADDRESS_TAKEN_MESSAGE = 'could not create any TCP/IP sockets';
 
 /** What the server needs of the platform package: no static libraries, and nothing to compile against. */
-const isNeeded = (source: string): boolean => !source.endsWith('.a') && !source.endsWith('pkgconfig');
+const isNeeded = (source: string): boolean =>
+  !source.endsWith('.a') && !source.endsWith('pkgconfig');
 
 async function main(): Promise<void> {
   const lines = createInterface({ input: process.stdin });
@@ -40,7 +41,9 @@ async function main(): Promise<void> {
   const order = JSON.parse(String(line)) as Order;
 
   const user = await unprivilegedUser();
-  const home = await fs.mkdtemp(path.join(await reachableTemporaryFolder(user), 'muster-postgres-'));
+  const home = await fs.mkdtemp(
+    path.join(await reachableTemporaryFolder(user), 'muster-postgres-'),
+  );
   try {
     const binaries = await reachableBinaries(home, user);
     const dataFolder = await initialiseCluster(home, binaries, order, user);
@@ -63,7 +66,9 @@ async function unprivilegedUser(): Promise<User> {
   const entry = passwd.split('\n').find((row) => row.startsWith(`${UNPRIVILEGED_NAME}:`));
   const [, , uid, gid] = entry?.split(':') ?? [];
   if (uid === undefined || gid === undefined) {
-    throw new Error(`PostgreSQL can't run as root, and /etc/passwd has no user ${UNPRIVILEGED_NAME}`);
+    throw new Error(
+      `PostgreSQL can't run as root, and /etc/passwd has no user ${UNPRIVILEGED_NAME}`,
+    );
   }
   return { uid: Number(uid), gid: Number(gid) };
 }
@@ -117,7 +122,9 @@ function platformBinaries(): string {
 
 /** The symbolic links that a tarball can't carry; the package's postinstall makes them, where scripts may run. */
 async function missingLinks(native: string): Promise<{ source: string; target: string }[]> {
-  const listing = await fs.readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const listing = await fs
+    .readFile(path.join(native, 'pg-symlinks.json'), 'utf8')
+    .catch(() => '[]');
   const links = JSON.parse(listing) as { source: string; target: string }[];
   const missing: typeof links = [];
   for (const link of links) {

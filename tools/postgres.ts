@@ -85,9 +85,7 @@ export async function createDatabase(adminUrl: string): Promise<string> {
 async function createOwnerRole(adminUrl: string, password: string): Promise<void> {
   // The password is ours and hexadecimal: `create role` takes no parameters.
   await asAdmin(adminUrl, (client) =>
-    client.query(
-      `create role ${OWNER_ROLE} login nosuperuser nobypassrls password '${password}'`,
-    ),
+    client.query(`create role ${OWNER_ROLE} login nosuperuser nobypassrls password '${password}'`),
   );
 }
 

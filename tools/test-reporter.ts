@@ -18,7 +18,9 @@ const SILENCE_MAX_MS = 5 * 60_000;
 
 /** Consumes the events of a run and yields the text to print; the shape that `--test-reporter` asks for. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const isNarrowed = process.execArgv.some((argument) => argument.startsWith('--test-name-pattern'));
+  const isNarrowed = process.execArgv.some((argument) =>
+    argument.startsWith('--test-name-pattern'),
+  );
   const keeper = new TallyKeeper(process.cwd(), isNarrowed);
   const guard = setTimeout(() => endHangingRun(keeper), SILENCE_MAX_MS);
   for await (const event of events) {

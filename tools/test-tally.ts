@@ -150,7 +150,8 @@ export class TallyKeeper {
 }
 
 function skipReason({ skip, todo }: TestEvent['data']): string | undefined {
-  if (skip !== undefined && skip !== false) return skip === true || skip === '' ? 'no reason' : skip;
+  if (skip !== undefined && skip !== false)
+    return skip === true || skip === '' ? 'no reason' : skip;
   if (todo === undefined || todo === false) return undefined;
   return typeof todo === 'string' && todo !== '' ? `to do: ${todo}` : 'to do';
 }
@@ -159,5 +160,5 @@ function skipReason({ skip, todo }: TestEvent['data']): string | undefined {
 function describeError(error: NonNullable<TestEvent['data']['details']>['error']): string {
   const inner = error?.cause ?? error;
   if (inner instanceof Error) return inner.stack ?? inner.message;
-  return typeof inner === 'string' ? inner : JSON.stringify(inner) ?? 'no error given';
+  return typeof inner === 'string' ? inner : (JSON.stringify(inner) ?? 'no error given');
 }

@@ -64,6 +64,7 @@ function field(header: Buffer, name: keyof typeof FIELDS): string {
 
 function placeInside(folder: string, name: string): string {
   const place = path.resolve(folder, name);
-  if (path.relative(folder, place).startsWith('..')) throw new Error(`tar entry ${name} leaves ${folder}`);
+  if (path.relative(folder, place).startsWith('..'))
+    throw new Error(`tar entry ${name} leaves ${folder}`);
   return place;
 }

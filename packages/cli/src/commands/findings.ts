@@ -24,6 +24,7 @@ const layout = (print: Printer): Column<Finding>[] => [
   {
     title: 'STATUS',
     cell: (row) => row.status,
+    isOptional: true,
     paint: (cell, row) => print.style(findingStyle(row.status), cell),
   },
   { title: 'RULE', cell: (row) => row.rule_id, shrink: 'end', isOptional: true },

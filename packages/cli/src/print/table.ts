@@ -18,7 +18,7 @@ const GAP = 2;
 /** Less than this tells nothing: then lines may get longer than the terminal. */
 const SHRUNK_MIN = 8;
 /** Before a column gets narrower than this, an optional one goes. */
-const READABLE = 16;
+const READABLE = 15;
 
 /** The table with a line of titles, each line ended. `columns`: width of the terminal, null for none. */
 export function table<T>(

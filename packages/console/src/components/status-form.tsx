@@ -8,6 +8,7 @@ import { useFocusHandover } from '../focus.ts';
 import { textIn } from '../form-text.ts';
 import { sentence } from '../format.ts';
 import { announce } from '../notice.ts';
+import { wordOf } from '../route.ts';
 import { Dialog } from './dialog.tsx';
 import { Foreign } from './foreign.tsx';
 import { ProblemBox } from './problem-box.tsx';
@@ -24,7 +25,6 @@ export function StatusForm({
   /** More buttons. */
   readonly children?: ReactNode;
 }) {
-  const id = useId();
   const [status, setStatus] = useState<FindingStatus>(finding.status);
   const change = useChange(
     (body: ReturnType<typeof changeOf>) =>
@@ -41,14 +41,38 @@ export function StatusForm({
   };
   return (
     <form className="form" onSubmit={submit}>
+      <Fields status={status} onStatus={setStatus} />
+      {change.error === null ? null : (
+        <ProblemBox error={change.error} doing="The status was not changed" />
+      )}
+      <div className="buttons">
+        <button type="submit" className="primary" aria-disabled={change.isPending}>
+          {change.isPending ? 'Setting…' : 'Set status'}
+        </button>
+        {children}
+      </div>
+    </form>
+  );
+}
+
+function Fields({
+  status,
+  onStatus,
+}: {
+  readonly status: FindingStatus;
+  readonly onStatus: (status: FindingStatus) => void;
+}) {
+  const id = useId();
+  return (
+    <>
       <div className="field">
         <label htmlFor={`${id}-status`}>Status</label>
         <select
           id={`${id}-status`}
           value={status}
           onChange={({ target }) => {
-            const chosen = FINDING_STATUSES.find((each) => each === target.value);
-            if (chosen !== undefined) setStatus(chosen);
+            const chosen = wordOf(FINDING_STATUSES, target.value);
+            if (chosen !== undefined) onStatus(chosen);
           }}
         >
           {FINDING_STATUSES.map((each) => (
@@ -77,16 +101,7 @@ export function StatusForm({
           Stands in the history. The decision survives the next scans.
         </p>
       </div>
-      {change.error === null ? null : (
-        <ProblemBox error={change.error} doing="The status was not changed" />
-      )}
-      <div className="buttons">
-        <button type="submit" className="primary" aria-disabled={change.isPending}>
-          {change.isPending ? 'Setting…' : 'Set status'}
-        </button>
-        {children}
-      </div>
-    </form>
+    </>
   );
 }
 

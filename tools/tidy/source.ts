@@ -1,0 +1,147 @@
+// The repository as the house rules see it: files as {path, text}, parsed on demand, and violations with a place.
+// The rules in this folder are pure functions from such files to violations; only `readRepository` touches the
+// disk. Called by the rules and by tools/tidy.test.ts.
+
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Comment, type ParseResult, parseSync } from 'oxc-parser';
+
+export interface SourceFile {
+  /** Relative to the root of the repository, with `/`. */
+  path: string;
+  text: string;
+}
+
+export interface Violation {
+  path: string;
+  /** From 1. */
+  line: number;
+  message: string;
+}
+
+/** A rule about each file by itself. */
+export type FileRule = (file: SourceFile) => Violation[];
+
+/** What stands in a file besides its folder: never read, never ours. */
+const FOREIGN_FOLDERS = ['.git', 'node_modules', 'dist', 'data'];
+
+const TEXT_EXTENSIONS = /\.(ts|tsx|mjs|js|json|md|sql|css|html|svg|sh|yml|yaml|sarif|txt)$/;
+const TEXT_NAMES = new Set(['run', '.npmrc', '.gitignore', '.editorconfig', 'Dockerfile']);
+
+/** Every text file of the repository; what .gitignore leaves out is left out here too. */
+export function readRepository(root: string): SourceFile[] {
+  const paths = globSync('**/*', {
+    cwd: root,
+    withFileTypes: true,
+    exclude: (entry) => FOREIGN_FOLDERS.includes(entry.name),
+  });
+  return paths
+    .filter((entry) => entry.isFile())
+    .filter((entry) => TEXT_EXTENSIONS.test(entry.name) || TEXT_NAMES.has(entry.name))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .map((place) => ({
+      path: path.relative(root, place).replaceAll(path.sep, '/'),
+      text: readFileSync(place, 'utf8'),
+    }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** `path:line: message`, as editors and terminals make it a link. */
+export function describe({ path: place, line, message }: Violation): string {
+  return `${place}:${line}: ${message}`;
+}
+
+/** A violation at a character offset of the file. */
+export function violationAt(file: SourceFile, offset: number, message: string): Violation {
+  return { path: file.path, line: lineAt(file, offset), message };
+}
+
+/** The line, from 1, of a character offset. */
+export function lineAt({ text }: SourceFile, offset: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line += 1;
+  }
+  return line;
+}
+
+/** Violations for every match of a global expression; the message is made from the match. */
+export function violationsOf(
+  file: SourceFile,
+  expression: RegExp,
+  message: (match: RegExpMatchArray) => string,
+): Violation[] {
+  return [...file.text.matchAll(expression)].map((match) =>
+    violationAt(file, match.index, message(match)),
+  );
+}
+
+const parses = new WeakMap<SourceFile, ParseResult>();
+
+/** The syntax tree, imports and comments of a script; throws on a syntax error, which the compiler reports too. */
+export function parsed(file: SourceFile): ParseResult {
+  const known = parses.get(file);
+  if (known !== undefined) return known;
+  const result = parseSync(file.path, file.text);
+  const [error] = result.errors;
+  if (error !== undefined) throw new Error(`${file.path}: ${error.message}`);
+  parses.set(file, result);
+  return result;
+}
+
+export type { Comment };
+
+/** One way in which a file names another module. */
+export interface Import {
+  specifier: string;
+  /** Names taken from it; empty for `import 'x'`, `* as`, `export *` and dynamic imports. */
+  names: string[];
+  /** Erased when the program runs. */
+  isType: boolean;
+  isDynamic: boolean;
+  offset: number;
+}
+
+/** All imports of a file: static, re-exports, and dynamic ones whose specifier is a literal. */
+export function importsOf(file: SourceFile): Import[] {
+  const { module } = parsed(file);
+  const imports = module.staticImports.map((entry): Import => {
+    const isWholeType = file.text.startsWith('import type', entry.start);
+    const isEachType = entry.entries.length > 0 && entry.entries.every((name) => name.isType);
+    return {
+      specifier: entry.moduleRequest.value,
+      names: entry.entries.flatMap(({ importName }) => importName.name ?? []),
+      isType: isWholeType || isEachType,
+      isDynamic: false,
+      offset: entry.start,
+    };
+  });
+  const exports = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap((entry): Import[] => {
+      if (entry.moduleRequest === null) return [];
+      const { value } = entry.moduleRequest;
+      const names = entry.importName.name === null ? [] : [entry.importName.name];
+      const { isType, start } = entry;
+      return [{ specifier: value, names, isType, isDynamic: false, offset: start }];
+    }),
+  );
+  const dynamic = module.dynamicImports.flatMap(({ moduleRequest, start }): Import[] => {
+    const literal = file.text.slice(moduleRequest.start, moduleRequest.end);
+    const specifier = /^(['"`])([^'"`$]*)\1$/.exec(literal)?.[2];
+    if (specifier === undefined) return [];
+    return [{ specifier, names: [], isType: false, isDynamic: true, offset: start }];
+  });
+  return [...imports, ...exports, ...dynamic];
+}
+
+const SCRIPT = /\.(ts|tsx|mjs)$/;
+
+/** A script of ours that runs in production. */
+export function isSource({ path: place }: SourceFile): boolean {
+  return /^packages\/[^/]+\/(src|bin)\//.test(place) && SCRIPT.test(place);
+}
+
+/** Any script of ours: sources, tests and tools. */
+export function isScript({ path: place }: SourceFile): boolean {
+  return /^(packages|tools)\//.test(place) && SCRIPT.test(place);
+}
