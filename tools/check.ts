@@ -5,7 +5,6 @@
 //   npm test                               everything
 //   npm test -- packages/server/test/db    the tests under these paths only: no static checks, no floor
 //   npm test -- <path> --test-name-pattern=durable    and further options of `node --test`
-//   npm run typecheck | lint               one section
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,17 +26,17 @@ interface Section {
   programs: string[][];
 }
 
-const SECTIONS: Record<string, Section> = {
-  typecheck: {
+const SECTIONS: Section[] = [
+  {
     title: 'types',
     programs: [
       ['tsc', '--noEmit'],
       ['tsc', '--noEmit', '--project', 'packages/console'],
     ],
   },
-  lint: { title: 'lint', programs: [['oxlint', '--type-aware', '--deny-warnings']] },
-  format: { title: 'format (npm run format writes it)', programs: [['biome', 'format']] },
-};
+  { title: 'lint', programs: [['oxlint', '--type-aware', '--deny-warnings']] },
+  { title: 'format (npm run format writes it)', programs: [['biome', 'format']] },
+];
 
 interface Counts {
   passed: number;
@@ -46,17 +45,10 @@ interface Counts {
 }
 
 async function main(given: string[]): Promise<number> {
-  const [only] = given.filter((argument) => argument.startsWith('--only='));
-  if (only !== undefined) {
-    const section = SECTIONS[only.slice('--only='.length)];
-    if (section === undefined) throw new Error(`no such section: ${only}`);
-    return (await runSection(section)) ? 0 : 1;
-  }
-
   const failed: string[] = [];
   const isNarrowed = given.length > 0;
   if (!isNarrowed) {
-    for (const section of Object.values(SECTIONS)) {
+    for (const section of SECTIONS) {
       if (!(await runSection(section))) failed.push(section.title);
     }
   }

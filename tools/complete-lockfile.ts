@@ -18,14 +18,40 @@ interface Lock {
   packages: Record<string, Entry>;
 }
 
-const OS = ['android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32', 'aix'];
-const CPU = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64', 'wasm32'];
+const OS = [
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+  'aix',
+];
+const CPU = [
+  'arm64',
+  'arm',
+  'ia32',
+  'loong64',
+  'mips64el',
+  'ppc64',
+  'riscv64',
+  's390x',
+  'x64',
+  'wasm32',
+];
 
 /** What a platform package runs on, read from its name (`…-linux-x64-musl`); null: the name doesn't say. */
 export function platformOf(name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> | null {
   const words = name.slice(name.lastIndexOf('/') + 1).split('-');
-  const cpu = words.flatMap((word) => CPU.find((one) => one === word || word === `${one}le`) ?? []).at(-1);
-  const os = words.flatMap((word) => (word === 'windows' ? 'win32' : (OS.find((one) => one === word) ?? []))).at(-1);
+  const cpu = words
+    .flatMap((word) => CPU.find((one) => one === word || word === `${one}le`) ?? [])
+    .at(-1);
+  const os = words
+    .flatMap((word) => (word === 'windows' ? 'win32' : (OS.find((one) => one === word) ?? [])))
+    .at(-1);
   if (cpu === 'wasm32') return { cpu: [cpu] };
   if (os === undefined || cpu === undefined) return null;
   const libc = words.some((word) => word.startsWith('musl')) ? ['musl'] : null;

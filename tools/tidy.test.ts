@@ -19,10 +19,12 @@ import {
   resolvedHosts,
 } from './tidy/documents.ts';
 import { databaseHomes, packagePermissions, suffixPermissions } from './tidy/permissions.ts';
-import { describe, type FileRule, readRepository, type Violation } from './tidy/source.ts';
+import { describe, type FileRule, listFiles, readTexts, type Violation } from './tidy/source.ts';
 
-const files = readRepository(path.resolve(import.meta.dirname, '..'));
-const everyPath = new Set(files.map((file) => file.path));
+const root = path.resolve(import.meta.dirname, '..');
+const paths = listFiles(root);
+const everyPath = new Set(paths);
+const files = readTexts(root, paths);
 
 /** Rules about each file by itself: the title states the rule. */
 const FILE_RULES: Record<string, FileRule> = {

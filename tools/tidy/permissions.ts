@@ -4,7 +4,14 @@
 // files and the queries, which need the shapes that others declare. Called by tools/tidy.test.ts.
 
 import path from 'node:path';
-import { type Import, importsOf, type SourceFile, type Violation, violationAt } from './source.ts';
+import {
+  type Import,
+  importsOf,
+  isSource,
+  type SourceFile,
+  type Violation,
+  violationAt,
+} from './source.ts';
 
 /** What a file of the server is. `slice` is its folder, where there is one. */
 export interface Role {
@@ -30,11 +37,17 @@ const FRAME_FOLDERS = ['db', 'http', 'lib', 'upkeep'] as const;
 
 const PURE_SUFFIX = /\.(rules|machine|decode|format)\.ts$/;
 
-/** Wires or starts everything; may import everything. */
-const COMPOSITION = ['app.ts', 'main.ts', 'admin.ts'];
+/** Wires or starts everything, or explains why it didn't start; may import everything. */
+const COMPOSITION = ['app.ts', 'main.ts', 'admin.ts', 'startup-errors.ts'];
 
-/** Node's hashing without its chance. */
-const HASHING = ['createHash', 'createHmac', 'hash', 'Hash'];
+/** Same bytes in, same bytes out: hashing, checksums and ciphers, whose keys and nonces are arguments. */
+const COMPUTING: Record<string, RegExp> = {
+  'node:crypto': /^(create(Hash|Hmac|Cipheriv|Decipheriv)|hash|hkdfSync|timingSafeEqual)$/,
+  'node:zlib': /^crc32$/,
+};
+
+/** The console's pages in the server's tongue: each asks any story, and shows what that slice's formats make. */
+const OPERATOR_SLICE = 'operator';
 
 /** Which of our packages each package may import. */
 const PACKAGE_MAY_IMPORT: Record<string, string[]> = {
@@ -68,7 +81,7 @@ export function roleOf(place: string): Role | undefined {
 /** The suffix table: violations of a file of the server. */
 export function suffixPermissions(file: SourceFile): Violation[] {
   const role = roleOf(file.path);
-  if (role === undefined) return [];
+  if (role === undefined || !isSource(file)) return [];
   return importsOf(file).flatMap((entry) => {
     const complaint = complaintAbout(entry, role, file.path);
     return complaint === undefined ? [] : [violationAt(file, entry.offset, complaint)];
@@ -78,7 +91,7 @@ export function suffixPermissions(file: SourceFile): Violation[] {
 /** The packages: who may know whom, and that nobody reaches into another package's folder. */
 export function packagePermissions(file: SourceFile): Violation[] {
   const own = /^packages\/([^/]+)\/src\//.exec(file.path)?.[1];
-  if (own === undefined) return [];
+  if (own === undefined || !isSource(file)) return [];
   const allowed = PACKAGE_MAY_IMPORT[own] ?? [];
   return importsOf(file).flatMap((entry) => {
     const complain = (message: string): Violation[] => [violationAt(file, entry.offset, message)];
@@ -110,9 +123,7 @@ export function packagePermissions(file: SourceFile): Violation[] {
 
 /** Where the drivers live; stated by itself, because the two-backend promise hangs on it. */
 export function databaseHomes(file: SourceFile): Violation[] {
-  if (!/^packages\/[^/]+\/src\//.test(file.path)) return [];
-  const isInDb = file.path.startsWith(`${SERVER_SOURCE}db/`);
-  if (isInDb) return [];
+  if (!isSource(file) || file.path.startsWith(`${SERVER_SOURCE}db/`)) return [];
   return importsOf(file)
     .filter(({ specifier }) => isDatabaseLibrary(specifier))
     .filter(({ specifier }) => !(specifier === 'kysely' && file.path.endsWith('.queries.ts')))
@@ -151,11 +162,13 @@ function roleName({ kind, name }: Role): string {
   return ['db', 'http', 'lib', 'upkeep'].includes(kind) ? `${kind}/` : `*.${kind}.ts`;
 }
 
-function refusalOfLibrary({ specifier, names }: Import, { kind }: Role): string | undefined {
+function refusalOfLibrary(entry: Import, { kind }: Role): string | undefined {
+  const { specifier, names } = entry;
   if (kind === 'pure') {
-    const isHashing =
-      specifier === 'node:crypto' && names.length > 0 && names.every((n) => HASHING.includes(n));
-    return isHashing ? undefined : 'it is pure: contract, lib/assert and hashing';
+    if (entry.isType && specifier.startsWith('node:')) return undefined;
+    const computing = COMPUTING[specifier];
+    const isComputing = names.length > 0 && names.every((name) => computing?.test(name));
+    return isComputing ? undefined : 'it is pure: contract, lib/assert and hashing';
   }
   if (/^(fastify|@fastify\/.*)$/.test(specifier)) {
     return ['routes', 'http'].includes(kind) ? undefined : 'Fastify stays in routes and http/';
@@ -186,10 +199,7 @@ function refusalOfOwn(entry: Import, role: Role, target: string): string | undef
         return undefined;
       return 'queries know db/, and the pure files of their slice';
     case 'routes':
-      if (['db', 'queries'].includes(other.kind)) return 'a route asks its story';
-      return isOwn || other.kind === 'http' || entry.isType
-        ? undefined
-        : 'a route asks its own story';
+      return refusalOfRoute(other, role, isOwn, entry.isType);
     case 'worker':
       return isOwn || other.kind === 'db' ? undefined : 'a worker knows its slice, db/ and lib/';
     case 'story':
@@ -200,7 +210,7 @@ function refusalOfOwn(entry: Import, role: Role, target: string): string | undef
         : 'upkeep asks the stories';
     case 'db':
     case 'http':
-      return isOwn || (other.kind === 'pure' && other.slice === '')
+      return isOwn || isHandedDown(role, other)
         ? undefined
         : 'what it needs of a slice is handed in by app.ts';
     case 'lib':
@@ -210,6 +220,25 @@ function refusalOfOwn(entry: Import, role: Role, target: string): string | undef
         ? undefined
         : 'only app.ts wires';
   }
+}
+
+/** Types of its slice and the database as a handle that it passes on are no SQL. */
+function refusalOfRoute(
+  other: Role,
+  own: Role,
+  isOwn: boolean,
+  isType: boolean,
+): string | undefined {
+  if (isType && (isOwn || other.name === 'db.ts' || other.kind === 'story')) return undefined;
+  if (other.kind === 'db' || other.kind === 'queries') return 'a route asks its story';
+  const isAsked = own.slice === OPERATOR_SLICE && ['story', 'pure'].includes(other.kind);
+  return isOwn || isAsked || other.kind === 'http' ? undefined : 'a route asks its own story';
+}
+
+/** http/problems.ts maps the database's errors; a pure file of the root (a welcome page) belongs to no slice. */
+function isHandedDown(own: Role, other: Role): boolean {
+  if (own.kind === 'http' && other.name === 'db-errors.ts') return true;
+  return other.kind === 'pure' && other.slice === '';
 }
 
 function refusalOfStory(other: Role, isOwn: boolean, isType: boolean): string | undefined {

@@ -1,6 +1,6 @@
 // The repository as the house rules see it: files as {path, text}, parsed on demand, and violations with a place.
-// The rules in this folder are pure functions from such files to violations; only `readRepository` touches the
-// disk. Called by the rules and by tools/tidy.test.ts.
+// The rules in this folder are pure functions from such files to violations; only `listFiles` and
+// `readTexts` touch the disk. Called by the rules and by tools/tidy.test.ts.
 
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -28,22 +28,25 @@ const FOREIGN_FOLDERS = ['.git', 'node_modules', 'dist', 'data'];
 const TEXT_EXTENSIONS = /\.(ts|tsx|mjs|js|json|md|sql|css|html|svg|sh|yml|yaml|sarif|txt)$/;
 const TEXT_NAMES = new Set(['run', '.npmrc', '.gitignore', '.editorconfig', 'Dockerfile']);
 
-/** Every text file of the repository; what .gitignore leaves out is left out here too. */
-export function readRepository(root: string): SourceFile[] {
-  const paths = globSync('**/*', {
+/** The paths of all files of the repository; what .gitignore leaves out is left out here too. */
+export function listFiles(root: string): string[] {
+  const entries = globSync('**/*', {
     cwd: root,
     withFileTypes: true,
     exclude: (entry) => FOREIGN_FOLDERS.includes(entry.name),
   });
-  return paths
+  return entries
     .filter((entry) => entry.isFile())
-    .filter((entry) => TEXT_EXTENSIONS.test(entry.name) || TEXT_NAMES.has(entry.name))
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .map((place) => ({
-      path: path.relative(root, place).replaceAll(path.sep, '/'),
-      text: readFileSync(place, 'utf8'),
-    }))
-    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .map((place) => place.replaceAll(path.sep, '/'))
+    .toSorted();
+}
+
+/** Reads those of the files that are text. */
+export function readTexts(root: string, paths: string[]): SourceFile[] {
+  return paths
+    .filter((place) => TEXT_EXTENSIONS.test(place) || TEXT_NAMES.has(path.basename(place)))
+    .map((place) => ({ path: place, text: readFileSync(path.join(root, place), 'utf8') }));
 }
 
 /** `path:line: message`, as editors and terminals make it a link. */

@@ -11,7 +11,7 @@ import {
 } from '@muster/contract';
 import type { GlobalValues } from './command.ts';
 import { CredentialError, UnreachableError, UsageError } from './errors.ts';
-import type { Io } from './io.ts';
+import type { Io } from './lib/io.ts';
 import { Printer } from './print/printer.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:7878';

@@ -16,10 +16,10 @@ import { makeContext } from './context.ts';
 import { explain } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { helpAll, helpCommand, helpExitCodes, helpNoun } from './help.ts';
-import type { Io } from './io.ts';
+import type { Io } from './lib/io.ts';
 import { Printer } from './print/printer.ts';
 
-export { type Io, processIo, type Sink } from './io.ts';
+export { type Io, processIo, type Sink } from './lib/io.ts';
 
 /** Runs one command line. Never rejects: everything that goes wrong is told on stderr and is an exit code. */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {

@@ -1,6 +1,7 @@
 // What the tests of the command line share: a run of `main` with its output caught, and the other side of the wire as a
 // small HTTP server that keeps what it was sent.
 
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
@@ -53,6 +54,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     input: Readable.from([Buffer.from(options.input ?? '')]),
     fetch: options.fetch ?? fetch,
     nowMs: () => Date.now(),
+    newId: () => randomUUID(),
     pause: (ms) => {
       pauses.push(ms);
       return Promise.resolve();

@@ -5,7 +5,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { type Command, COMMAND_STATUSES, endpoints, limits, PRIORITIES } from '@muster/contract';
 import { command } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../lib/io.ts';
 import { LIST, printList } from '../list.ts';
 import { duration, flag, given, integer, isoOf, moment, text, word } from '../options.ts';
 import type { Field, Printer } from '../print/printer.ts';

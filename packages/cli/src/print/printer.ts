@@ -2,7 +2,7 @@
 // where they can be seen.
 
 import { styleText } from 'node:util';
-import type { Io, Sink } from '../io.ts';
+import type { Io, Sink } from '../lib/io.ts';
 import { type Column, table } from './table.ts';
 import { jsonText, lines, plain, wrap } from './text.ts';
 

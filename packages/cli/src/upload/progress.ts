@@ -1,7 +1,7 @@
 // One line on a terminal that says how far an upload is; nothing at all where stderr isn't one. It is redrawn when its
 // text changes, never by a timer.
 
-import type { Sink } from '../io.ts';
+import type { Sink } from '../lib/io.ts';
 import { bytes, cut, plain } from '../print/text.ts';
 import { shownName } from './source.ts';
 

@@ -1,7 +1,6 @@
 // One report on its way: compressed while it is read, sent until the server has it, then followed until it is processed.
 // Every attempt carries the same Idempotency-Key and the same bytes, so a lost answer costs nothing (contract §2).
 
-import { randomUUID } from 'node:crypto';
 import { Readable, Transform } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
 import {
@@ -51,7 +50,7 @@ export async function send(
       Math.min(left, progress.isSeen ? WATCHED_WAIT_SECONDS : limits.jobWaitSecondsMax),
     );
   };
-  const idempotencyKey = randomUUID();
+  const idempotencyKey = context.io.newId();
   const { status, body } = await retrying(context, progress, () =>
     sendOnce(context, source, { ...query, wait: wait() }, idempotencyKey, progress),
   );

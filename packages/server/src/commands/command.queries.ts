@@ -6,6 +6,13 @@ import type { Db } from '../db/db.ts';
 import { skipLocked } from '../db/dialect.ts';
 import type { CommandAttemptTable, CommandTable } from '../db/tables.ts';
 
+/**
+ * As literals, not parameters: the partial indexes command_pending, command_held, command_lease and command_expiry are
+ * used only when the planner can see that the condition is theirs.
+ */
+const PENDING = sql<'pending'>`'pending'`;
+const HELD = sql<'acknowledged' | 'running'>`('acknowledged', 'running')`;
+
 export type CommandRow = Selectable<CommandTable>;
 export type AttemptRow = Selectable<CommandAttemptTable>;
 
@@ -108,7 +115,7 @@ export async function claimable(
     .selectFrom('command')
     .selectAll()
     .where('tenant_id', '=', tenantId)
-    .where('status', '=', 'pending')
+    .where('status', '=', PENDING)
     .where((eb) => eb.or([eb('runner_id', 'is', null), eb('runner_id', '=', runnerId)]))
     .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
@@ -128,7 +135,7 @@ export async function waitingCounts(
     .selectFrom('command')
     .select(['runner_id', sql<number>`count(*)`.as('waiting')])
     .where('tenant_id', '=', tenantId)
-    .where('status', '=', 'pending')
+    .where('status', '=', PENDING)
     .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .groupBy('runner_id')
@@ -144,7 +151,7 @@ export async function cancelRequests(
     .selectFrom('command')
     .select(['id', 'holder_id'])
     .where('tenant_id', '=', tenantId)
-    .where('status', 'in', ['acknowledged', 'running'])
+    .where('status', 'in', HELD)
     .where('holder_id', 'is not', null)
     .where('cancel_requested_at', 'is not', null)
     .limit(10_000)
@@ -164,7 +171,7 @@ export async function renewLeases(
     .set({ lease_until: leaseUntil })
     .where('tenant_id', '=', tenantId)
     .where('holder_id', '=', holderId)
-    .where('status', 'in', ['acknowledged', 'running'])
+    .where('status', 'in', HELD)
     .where('lease_until', '<', leaseUntil)
     .where('lease_until', '>=', nowMs)
     .where('deadline_at', '>', nowMs)
@@ -187,7 +194,7 @@ export async function renewListedLeases(
     .where('tenant_id', '=', tenantId)
     .where('holder_id', '=', holderId)
     .where('id', 'in', commandIds)
-    .where('status', 'in', ['acknowledged', 'running'])
+    .where('status', 'in', HELD)
     .where('lease_until', '<', leaseUntil)
     .where('lease_until', '>=', nowMs)
     .execute();
@@ -199,7 +206,7 @@ export async function lostCommands(db: Db, nowMs: number, limit: number): Promis
     db
       .selectFrom('command')
       .selectAll()
-      .where('status', 'in', ['acknowledged', 'running'])
+      .where('status', 'in', HELD)
       .where('lease_until', '<', nowMs)
       .orderBy('lease_until')
       .limit(limit),
@@ -211,7 +218,7 @@ export async function expireCommands(db: Db, nowMs: number): Promise<number> {
   const result = await db
     .updateTable('command')
     .set({ status: 'expired', completed_at: nowMs })
-    .where('status', '=', 'pending')
+    .where('status', '=', PENDING)
     .where('expires_at', '<=', nowMs)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);

@@ -48,6 +48,9 @@ export interface Database {
   /** Across tenants: look-up of credentials, claims, upkeep. Every call is listed in the audit (tidy). */
   system(): Db;
 
+  /** The same for sweeps across tenants that read many rows: on SQLite a SELECT runs in the reader thread. */
+  systemLists(): Db;
+
   /**
    * Runs `body` in one transaction; `scope` is a tenant's id, or 'system'. `body` contains SQL on `tx` and nothing else, and may
    * run several times: a lock or serialization failure starts it again, a bounded number of times. After a failed

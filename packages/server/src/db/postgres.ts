@@ -141,6 +141,10 @@ class PostgresDatabase implements Database {
     return this.#scope(SYSTEM);
   }
 
+  systemLists(): Db {
+    return this.system();
+  }
+
   async transaction<T>(scope: string, body: (tx: Db) => Promise<T>): Promise<T> {
     this.#lifetime.assertOpen();
     return await runTransaction(scope === 'system' ? this.system() : this.tenant(scope), body);

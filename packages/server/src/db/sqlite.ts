@@ -190,6 +190,10 @@ class SqliteDatabase implements Database {
     return this.#db;
   }
 
+  systemLists(): Db {
+    return this.#lists;
+  }
+
   async transaction<T>(scope: string, body: (tx: Db) => Promise<T>): Promise<T> {
     this.#lifetime.assertOpen();
     if (scope !== 'system') assertId(scope);

@@ -132,7 +132,11 @@ export class PresenceBook {
     this.#lastRoundMs = nowMs;
     let changed = 0;
     const db = this.#database.system();
-    for (const runner of await watchedRunners(db, nowMs - limits.heartbeatMinMs)) {
+    const watched = await watchedRunners(
+      this.#database.systemLists(),
+      nowMs - limits.heartbeatMinMs,
+    );
+    for (const runner of watched) {
       const since = Math.max(runner.last_seen_at ?? 0, this.#listeningSinceMs);
       const verdict = silenceVerdict(nowMs - since, runner.interval_ms);
       if (verdict === 'online' || verdict === runner.presence) continue;

@@ -5,6 +5,12 @@ import type { Db } from '../db/db.ts';
 import { skipLocked } from '../db/dialect.ts';
 import type { UploadTable } from '../db/tables.ts';
 
+/** As literals, not parameters: only then the partial indexes upload_waiting and upload_receiving are used. */
+const RECEIVING = sql<'receiving'>`'receiving'`;
+const RECEIVED = sql<'received'>`'received'`;
+const PROCESSING = sql<'processing'>`'processing'`;
+const WAITING = sql<'received' | 'processing'>`('received', 'processing')`;
+
 export type UploadRow = Selectable<UploadTable>;
 
 export async function insertUpload(db: Db, row: UploadRow): Promise<void> {
@@ -134,7 +140,7 @@ export async function countWaiting(db: Db, tenantId: string): Promise<number> {
     .selectFrom('upload')
     .select(sql<number>`count(*)`.as('waiting'))
     .where('tenant_id', '=', tenantId)
-    .where('state', 'in', ['received', 'processing'])
+    .where('state', 'in', WAITING)
     .executeTakeFirst();
   return Number(row?.waiting ?? 0);
 }
@@ -214,11 +220,11 @@ export async function claimUpload(
           .where('not_before', '<=', nowMs)
           .where((eb) =>
             eb.or([
-              eb('state', '=', 'received'),
-              eb.and([eb('state', '=', 'processing'), eb('lease_until', '<', nowMs)]),
+              eb('state', '=', RECEIVED),
+              eb.and([eb('state', '=', PROCESSING), eb('lease_until', '<', nowMs)]),
             ]),
           )
-          .where('state', 'in', ['received', 'processing'])
+          .where('state', 'in', WAITING)
           .orderBy('not_before')
           .limit(1),
       ),
@@ -371,7 +377,7 @@ export async function staleReceiving(
   return await db
     .selectFrom('upload')
     .select(['tenant_id', 'id'])
-    .where('state', '=', 'receiving')
+    .where('state', '=', RECEIVING)
     .where('received_at', '<', beforeMs)
     .limit(limit)
     .execute();

@@ -56,7 +56,7 @@ export async function pruneUploads(
   const db = database.system();
   const abandoned = await staleReceiving(db, nowMs - limits.uploadReceivingMs, REMOVED_PER_ROUND);
   for (const upload of abandoned) await deleteUpload(db, upload.tenant_id, upload.id);
-  const old = await staleRaw(db, nowMs - keepMs, REMOVED_PER_ROUND);
+  const old = await staleRaw(database.systemLists(), nowMs - keepMs, REMOVED_PER_ROUND);
   for (const upload of old) await deleteChunks(db, upload.tenant_id, upload.id);
   await forgetIdempotency(db, nowMs - limits.idempotencyMs);
   return abandoned.length + old.length;

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { limits } from '@muster/contract';
+import { eventually } from '../harness.ts';
 import { ctis, ctisFinding } from './reports.ts';
 import { type Answer, type Fields, ok, problemOf, send } from './wire.ts';
 import { move, newCommand, showCommand, showRunner, startWorld, type World } from './world.ts';
@@ -75,17 +76,17 @@ const ROUTES: Record<
   },
 };
 
-/** Presence is written by a flush: asked until it has been. */
-async function reportedBy(version: string): Promise<Fields> {
-  const { eventually } = await import('../harness.ts');
-  return await eventually(async () => {
+/** Versions that were seen at the runner. Presence is written by a flush: asked until it has been. */
+async function understood(version: string): Promise<void> {
+  await eventually(async () => {
     const runner = await showRunner(world, world.own.runner.id);
-    return (runner['reported'] as Fields | null)?.['version'] === version ? runner : null;
+    return (runner['reported'] as Fields | null)?.['version'] === version;
   });
 }
 
 for (const [route, prove] of Object.entries(ROUTES)) {
-  describe(`bodies of ${route}`, { concurrency: true }, () => {
+  // Heartbeats of one runner overwrite each other: those are proved one after the other.
+  describe(`bodies of ${route}`, { concurrency: route !== 'heartbeat' }, () => {
     for (const [encoding, encode] of Object.entries(ENCODERS)) {
       test(`${route} takes a body in ${encoding}`, async () => {
         await prove((path, body) => post(path, encode(body), { 'content-encoding': encoding }));

@@ -22,7 +22,7 @@ import {
 import { type Snapshot, snapshotOf } from './snapshot.ts';
 
 const SEEDS = 100;
-const SEEDS_OF_THE_DEAD = 40;
+const SEEDS_OF_THE_DEAD = 20;
 const CRASHES_MAX = 2; // A third would be the last of limits.uploadAttemptsMax.
 
 const only = process.env['CRASH_SEED'];
@@ -36,7 +36,7 @@ interface Report {
 
 function reportsOf(random: Random): Report[] {
   const format = random.chance(0.7) ? 'sarif' : 'ctis';
-  const sights = sightsOf(random, 3, random.pick([5, 15, 40, 300, 300]));
+  const sights = sightsOf(random, random.pick([2, 3]), random.pick([5, 10, 20, 30, 30, 600]));
   const tell = format === 'sarif' ? sarifOf : ctisOf;
   return sights.map((sight) => ({ format, document: tell(random, sight) }));
 }

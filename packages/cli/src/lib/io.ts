@@ -1,6 +1,7 @@
-// Everything the command line touches of its process, as one value: tests hand in their own, nothing else reads
-// `process`. `main` gets it and passes it down.
+// Everything the command line touches of its process, as one value: environment, streams, network, time and chance. Tests
+// hand in their own; nothing else reads them. `main` gets it and passes it down.
 
+import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -19,6 +20,8 @@ export interface Io {
   readonly input: Readable;
   readonly fetch: typeof fetch;
   nowMs(): number;
+  /** A random UUID. */
+  newId(): string;
   /** Waits between two attempts. */
   pause(ms: number): Promise<void>;
 }
@@ -36,6 +39,7 @@ export function processIo(): Io {
     input: process.stdin,
     fetch,
     nowMs: () => Date.now(),
+    newId: () => randomUUID(),
     pause: async (ms) => {
       await sleep(ms);
     },

@@ -1,0 +1,99 @@
+-- commands: claimable
+select * from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) order by "priority", "id" limit $5
+
+-- commands: waiting counts
+select "runner_id", count(*) as "waiting" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $2) and ("expires_at" is null or "expires_at" > $3) group by "runner_id"
+
+-- commands: cancel requests
+select "id", "holder_id" from "command" where "tenant_id" = $1 and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit $2
+
+-- commands: guarded move
+update "command" set "status" = $1 where "tenant_id" = $2 and "id" = $3 and "status" = $4 and "attempt" = $5 and "holder_id" = $6
+
+-- commands: renew leases
+update "command" set "lease_until" = $1 where "tenant_id" = $2 and "holder_id" = $3 and "status" in ('acknowledged', 'running') and "lease_until" < $4 and "lease_until" >= $5 and "deadline_at" > $6
+
+-- commands: lost leases
+select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < $1 order by "lease_until" limit $2 for update skip locked
+
+-- commands: page
+select * from "command" where "tenant_id" = $1 and "status" = $2 and "type" = $3 and ("runner_id" = $4 or "holder_id" = $5) and "id" < $6 order by "id" desc limit $7
+
+-- keys: find credential
+select "api_key".*, "runner"."admin" as "runner_admin", "runner"."name" as "runner_name" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = $1
+
+-- keys: prove
+update "api_key" set "state" = $1, "first_used_at" = $2 where "tenant_id" = $3 and "key_id" = $4 and "state" in ($5, $6)
+
+-- keys: take an enrolment use
+update "api_key" set "uses_left" = "uses_left" - $1 where "tenant_id" = $2 and "key_id" = $3 and "uses_left" > $4
+
+-- keys: page
+select * from "api_key" where "tenant_id" = $1 and "kind" in ($2) and "runner_id" = $3 and ("created_at" < $4 or ("created_at" = $5 and "key_id" < $6)) order by "created_at" desc, "key_id" desc limit $7
+
+-- runners: lock
+select "id" from "runner" where "tenant_id" = $1 and "id" = $2 for update
+
+-- runners: page
+select * from "runner" where "tenant_id" = $1 and "admin" = $2 and "presence" = $3 and "name" like $4 and "id" < $5 order by "id" desc limit $6
+
+-- presence: watched
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms" from "runner" where "presence" in ($1, $2) and "last_seen_at" < $3
+
+-- presence: mark silent
+update "runner" set "presence" = $1, "presence_since" = $2 where "tenant_id" = $3 and "id" = $4 and "presence" in ($5, $6) and "presence" != $7 and "last_seen_at" = $8
+
+-- presence: flush of key use
+update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_used_from" = "given"."last_used_from" from json_populate_recordset(null::"api_key", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."key_id" = "given"."key_id"
+
+-- uploads: claim
+with "next" as (select "tenant_id", "id" from "upload" where "not_before" <= $1 and ("state" = 'received' or ("state" = 'processing' and "lease_until" < $2)) and "state" in ('received', 'processing') order by "not_before" limit $3 for update skip locked) update "upload" set "state" = $4, "attempt" = "attempt" + $5, "lease_until" = $6, "lease_holder" = $7, "started_at" = $8 where (tenant_id, id) in (select tenant_id, id from next) returning *
+
+-- uploads: extend lease
+update "upload" set "lease_until" = $1, "items_done" = $2 where "tenant_id" = $3 and "id" = $4 and "state" = $5 and "lease_holder" = $6 and "attempt" = $7
+
+-- uploads: requeue
+update "upload" set "state" = $1, "lease_until" = $2, "lease_holder" = $3, "not_before" = $4, "attempt" = "attempt" - $5 where "tenant_id" = $6 and "id" = $7 and "state" = $8 and "lease_holder" = $9 and "attempt" = $10
+
+-- uploads: the same before
+select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" = $3 and "context_digest" = $4 and "id" != $5 and "state" in ($6, $7, $8, $9) and "received_at" > $10 order by "id" desc limit $11
+
+-- uploads: stale raw
+select "upload"."tenant_id", "upload"."id" from "upload" inner join "upload_chunk" on "upload_chunk"."tenant_id" = "upload"."tenant_id" and "upload_chunk"."upload_id" = "upload"."id" and "upload_chunk"."seq" = $1 where "upload"."finished_at" < $2 limit $3
+
+-- scopes: take
+insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values ($1, $2, $3, $4, $5, $6) on conflict do nothing
+update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and "asset_id" = $4 and "tool" = $5 and "category" = $6 and ("holder_upload_id" is null or "holder_upload_id" = $7 or "lease_until" < $8)
+
+-- analyses: save
+insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
+
+-- ingest: findings of a scope
+select "finding"."id", "finding"."evidence", "finding"."status", "finding"."resolution", "finding"."status_by", "finding"."status_at", "finding"."severity", "finding"."start_line", "finding"."detail_digest", "finding_ref"."last_upload_id" as "seen_by" from "finding" left join "finding_ref" on "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id" and "finding_ref"."ref_id" = $1 where "finding"."tenant_id" = $2 and "finding"."asset_id" = $3 and "finding"."tool" = $4 and "finding"."category" = $5
+
+-- ingest: touch
+update "finding" set "last_seen_at" = $1, "last_upload_id" = $2 where "tenant_id" = $3 and "id" in ($4, $5)
+
+-- ingest: presence on a ref
+insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
+
+-- ingest: absent on a ref
+select "finding"."id", "finding"."status" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = $1 and "finding_ref"."ref_id" = $2 and "finding_ref"."present" = $3 and "finding_ref"."last_upload_id" != $4 and "finding"."asset_id" = $5 and "finding"."tool" = $6 and "finding"."category" = $7 order by "finding"."id"
+
+-- ingest: open on a ref
+select count(*) as "open" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = $1 and "finding_ref"."ref_id" = $2 and "finding_ref"."present" = $3 and "finding"."asset_id" = $4 and "finding"."tool" = $5 and "finding"."category" = $6 and "finding"."created_upload_id" != $7 and "finding"."status" in ($8, $9, $10)
+
+-- ingest: resolve as fixed
+update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4 where "tenant_id" = $5 and "id" in ($6) and "status" in ($7, $8, $9)
+
+-- findings: page
+select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = $1 and "finding"."status" = $2 and "finding"."severity" = $3 and "finding"."asset_id" = $4 and "finding"."tool" = $5 and "finding"."rule_id" = $6 and "finding"."path" >= $7 and "finding"."path" < $8 and ("finding"."severity" > $9 or ("finding"."severity" = $10 and "finding"."id" < $11)) order by "finding"."severity", "finding"."id" desc limit $12
+
+-- findings: refs of one
+select "finding_ref".*, "asset_ref"."name", "asset_ref"."id" as "id", "asset"."default_ref_id" from "asset_ref" inner join "finding_ref" on "finding_ref"."tenant_id" = "asset_ref"."tenant_id" and "finding_ref"."ref_id" = "asset_ref"."id" inner join "asset" on "asset"."tenant_id" = "asset_ref"."tenant_id" and "asset"."id" = "asset_ref"."asset_id" where "asset_ref"."tenant_id" = $1 and "asset_ref"."asset_id" = $2 and "finding_ref"."finding_id" = $3 order by "asset_ref"."id"
+
+-- findings: set status
+update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4, "accepted_until" = $5 where "tenant_id" = $6 and "id" = $7 and "status" = $8
+
+-- assets: page
+select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in ($1, $2, $3)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = $4 and "asset"."kind" = $5 and ("asset"."value" like $6 or "asset"."name" like $7) and "asset"."id" < $8 order by "asset"."id" desc limit $9

@@ -1,0 +1,159 @@
+// The text of every non-trivial query, per dialect, checked in: what a change to a query function does to the SQL of
+// both databases is seen in the diff. Recorded without a database. Update with: npm run golden.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Dialect, DummyDriver, Kysely } from 'kysely';
+import { golden } from '../../../../tools/golden.ts';
+import * as commands from '../../src/commands/command.queries.ts';
+import type { Db } from '../../src/db/db.ts';
+import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
+import { IdPlugin } from '../../src/db/id-plugin.ts';
+import type { Tables } from '../../src/db/tables.ts';
+import * as findings from '../../src/findings/findings.queries.ts';
+import * as presence from '../../src/heartbeat/presence.queries.ts';
+import * as ingested from '../../src/ingest/finding.queries.ts';
+import * as frame from '../../src/ingest/frame.queries.ts';
+import * as uploads from '../../src/ingest/upload.queries.ts';
+import * as keys from '../../src/keys/keys.queries.ts';
+import * as runners from '../../src/keys/runner.queries.ts';
+
+const ID = '01900000-0000-7000-8000-000000000000';
+const SCOPE = { assetId: ID, tool: 'tool', category: '' };
+const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
+const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID } as const;
+
+const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
+  'commands: claimable': (db) => commands.claimable(db, ID, ID, 1, 10),
+  'commands: waiting counts': (db) => commands.waitingCounts(db, ID, 1),
+  'commands: cancel requests': (db) => commands.cancelRequests(db, ID),
+  'commands: guarded move': (db) => commands.moveCommand(db, COMMAND, { status: 'completed' }),
+  'commands: renew leases': (db) => commands.renewLeases(db, ID, ID, 2, 1),
+  'commands: lost leases': (db) => commands.lostCommands(db, 1, 10),
+  'commands: page': (db) =>
+    commands.pageCommands(db, ID, { status: 'pending', type: 'scan', runnerId: ID, after: ID, limit: 10 }),
+  'keys: find credential': (db) => keys.findCredential(db, 'key'),
+  'keys: prove': (db) => keys.proveKey(db, ID, 'key', 1),
+  'keys: take an enrolment use': (db) => keys.takeEnrolmentUse(db, ID, 'key'),
+  'keys: page': (db) =>
+    keys.pageKeys(db, ID, { kinds: ['runner'], runnerId: ID, after: { createdAt: 1, keyId: 'k' }, limit: 10 }),
+  'runners: lock': (db) => runners.lockRunner(db, ID, ID),
+  'runners: page': (db) =>
+    runners.pageRunners(db, ID, { admin: 'active', presence: 'online', namePart: 'a', after: ID, limit: 10 }),
+  'presence: watched': (db) => presence.watchedRunners(db, 1),
+  'presence: mark silent': (db) =>
+    presence.markSilent(db, { tenant_id: ID, id: ID, last_seen_at: 1 }, 'offline', 2),
+  'presence: flush of key use': (db) =>
+    presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
+  'uploads: claim': (db) => uploads.claimUpload(db, ID, 1, 2),
+  'uploads: extend lease': (db) => uploads.extendLease(db, UPLOAD, 2, { items_done: 1 }),
+  'uploads: requeue': (db) => uploads.requeueUpload(db, UPLOAD, 2, 1),
+  'uploads: the same before': (db) =>
+    uploads.sameUploads(
+      db,
+      { tenant_id: ID, id: ID, runner_id: ID, context_digest: new Uint8Array(32) },
+      new Uint8Array(32),
+      1,
+    ),
+  'uploads: stale raw': (db) => uploads.staleRaw(db, 1, 10),
+  'scopes: take': (db) => frame.takeScope(db, ID, SCOPE, ID, 1, 2),
+  'analyses: save': (db) =>
+    frame.saveAnalysis(db, {
+      tenant_id: ID,
+      ref_id: ID,
+      tool: 'tool',
+      category: '',
+      last_upload_id: ID,
+      last_seen_at: 1,
+      commit_sha: null,
+      held_digest: null,
+      held_count: 0,
+    }),
+  'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE, ID),
+  'ingest: touch': (db) => ingested.touchFindings(db, ID, [ID, ID], ID, 1),
+  'ingest: presence on a ref': (db) =>
+    ingested.savePresence(db, [
+      {
+        tenant_id: ID,
+        ref_id: ID,
+        finding_id: ID,
+        present: 1,
+        first_seen_at: 1,
+        first_commit: null,
+        last_seen_at: 1,
+        last_commit: null,
+        last_upload_id: ID,
+      },
+    ]),
+  'ingest: absent on a ref': (db) => ingested.absentOnRef(db, ID, ID, SCOPE, ID),
+  'ingest: open on a ref': (db) => ingested.countOpenOnRef(db, ID, ID, SCOPE, ID),
+  'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], 1),
+  'findings: page': (db) =>
+    findings.pageFindings(db, ID, {
+      status: 'open',
+      severity: 1,
+      assetId: ID,
+      tool: 'tool',
+      ruleId: 'R1',
+      pathStart: 'src/',
+      after: { severity: 1, id: ID },
+      limit: 10,
+    }),
+  'findings: refs of one': (db) =>
+    findings.findingRefs(db, ID, { asset_id: ID, id: ID } as findings.FindingRow),
+  'findings: set status': (db) =>
+    findings.setStatus(
+      db,
+      { tenant_id: ID, id: ID, status: 'open' },
+      { status: 'confirmed', resolution: null, status_by: 'x', status_at: 1, accepted_until: null },
+    ),
+  'assets: page': (db) =>
+    findings.pageAssets(db, ID, { kind: 'repository', valuePart: 'a', after: ID, limit: 10 }),
+};
+
+const DIALECTS = {
+  sqlite: { dialect: sqliteDialect, plugins: [new IdPlugin()] },
+  postgres: { dialect: postgresDialect, plugins: [] },
+};
+
+for (const [name, { dialect, plugins }] of Object.entries(DIALECTS)) {
+  test(`the SQL that ${name} gets is the checked-in one`, async () => {
+    const parts: string[] = [];
+    for (const [title, run] of Object.entries(QUERIES)) {
+      const texts: string[] = [];
+      const make: Dialect = dialect(() => new DummyDriver());
+      const db = new Kysely<Tables>({
+        dialect: make,
+        log: (event) => void texts.push(event.query.sql),
+      });
+      await run(plugins.reduce<Db>((scoped, plugin) => scoped.withPlugin(plugin), db));
+      parts.push(`-- ${title}\n${texts.join('\n')}\n`);
+    }
+    golden(fileURLToPath(new URL(`./${name}.sql`, import.meta.url)), parts.join('\n'));
+  });
+}
+
+test('every query on SQLite is planned as checked in, by an index where there is one', () => {
+  const migration = new URL('../../migrations/sqlite/0001_start.sql', import.meta.url);
+  const directory = mkdtempSync(join(tmpdir(), 'muster-plans-'));
+  const file = join(directory, 'plans.db');
+  const made = new DatabaseSync(file);
+  made.exec(readFileSync(migration, 'utf8'));
+  made.close();
+  // Opened anew: statistics are read with the schema.
+  const db = new DatabaseSync(file);
+  const plans = readFileSync(new URL('./sqlite.sql', import.meta.url), 'utf8')
+    .split('\n')
+    .map((line) => {
+      if (line === '' || line.startsWith('-- ')) return line;
+      const steps = db.prepare(`explain query plan ${line}`).all();
+      return steps.map((step) => `  ${String(step['detail'])}`).join('\n');
+    });
+  db.close();
+  rmSync(directory, { recursive: true });
+  golden(fileURLToPath(new URL('./sqlite-plans.txt', import.meta.url)), plans.join('\n'));
+});

@@ -1,0 +1,99 @@
+-- commands: claimable
+select * from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) order by "priority", "id" limit ?
+
+-- commands: waiting counts
+select "runner_id", count(*) as "waiting" from "command" where "tenant_id" = ? and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) group by "runner_id"
+
+-- commands: cancel requests
+select "id", "holder_id" from "command" where "tenant_id" = ? and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit ?
+
+-- commands: guarded move
+update "command" set "status" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "holder_id" = ?
+
+-- commands: renew leases
+update "command" set "lease_until" = ? where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "lease_until" < ? and "lease_until" >= ? and "deadline_at" > ?
+
+-- commands: lost leases
+select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < ? order by "lease_until" limit ?
+
+-- commands: page
+select * from "command" where "tenant_id" = ? and "status" = ? and "type" = ? and ("runner_id" = ? or "holder_id" = ?) and "id" < ? order by "id" desc limit ?
+
+-- keys: find credential
+select "api_key".*, "runner"."admin" as "runner_admin", "runner"."name" as "runner_name" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = ?
+
+-- keys: prove
+update "api_key" set "state" = ?, "first_used_at" = ? where "tenant_id" = ? and "key_id" = ? and "state" in (?, ?)
+
+-- keys: take an enrolment use
+update "api_key" set "uses_left" = "uses_left" - ? where "tenant_id" = ? and "key_id" = ? and "uses_left" > ?
+
+-- keys: page
+select * from "api_key" where "tenant_id" = ? and "kind" in (?) and "runner_id" = ? and ("created_at" < ? or ("created_at" = ? and "key_id" < ?)) order by "created_at" desc, "key_id" desc limit ?
+
+-- runners: lock
+select "id" from "runner" where "tenant_id" = ? and "id" = ?
+
+-- runners: page
+select * from "runner" where "tenant_id" = ? and "admin" = ? and "presence" = ? and "name" like ? and "id" < ? order by "id" desc limit ?
+
+-- presence: watched
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms" from "runner" where "presence" in (?, ?) and "last_seen_at" < ?
+
+-- presence: mark silent
+update "runner" set "presence" = ?, "presence_since" = ? where "tenant_id" = ? and "id" = ? and "presence" in (?, ?) and "presence" != ? and "last_seen_at" = ?
+
+-- presence: flush of key use
+update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" = ? and "key_id" = ?
+
+-- uploads: claim
+with "next" as (select "tenant_id", "id" from "upload" where "not_before" <= ? and ("state" = 'received' or ("state" = 'processing' and "lease_until" < ?)) and "state" in ('received', 'processing') order by "not_before" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
+
+-- uploads: extend lease
+update "upload" set "lease_until" = ?, "items_done" = ? where "tenant_id" = ? and "id" = ? and "state" = ? and "lease_holder" = ? and "attempt" = ?
+
+-- uploads: requeue
+update "upload" set "state" = ?, "lease_until" = ?, "lease_holder" = ?, "not_before" = ?, "attempt" = "attempt" - ? where "tenant_id" = ? and "id" = ? and "state" = ? and "lease_holder" = ? and "attempt" = ?
+
+-- uploads: the same before
+select * from "upload" where "tenant_id" = ? and "runner_id" = ? and "sha256" = ? and "context_digest" = ? and "id" != ? and "state" in (?, ?, ?, ?) and "received_at" > ? order by "id" desc limit ?
+
+-- uploads: stale raw
+select "upload"."tenant_id", "upload"."id" from "upload" inner join "upload_chunk" on "upload_chunk"."tenant_id" = "upload"."tenant_id" and "upload_chunk"."upload_id" = "upload"."id" and "upload_chunk"."seq" = ? where "upload"."finished_at" < ? limit ?
+
+-- scopes: take
+insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?) on conflict do nothing
+update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and ("holder_upload_id" is null or "holder_upload_id" = ? or "lease_until" < ?)
+
+-- analyses: save
+insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
+
+-- ingest: findings of a scope
+select "finding"."id", "finding"."evidence", "finding"."status", "finding"."resolution", "finding"."status_by", "finding"."status_at", "finding"."severity", "finding"."start_line", "finding"."detail_digest", "finding_ref"."last_upload_id" as "seen_by" from "finding" left join "finding_ref" on "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id" and "finding_ref"."ref_id" = ? where "finding"."tenant_id" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."category" = ?
+
+-- ingest: touch
+update "finding" set "last_seen_at" = ?, "last_upload_id" = ? where "tenant_id" = ? and "id" in (?, ?)
+
+-- ingest: presence on a ref
+insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
+
+-- ingest: absent on a ref
+select "finding"."id", "finding"."status" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = ? and "finding_ref"."ref_id" = ? and "finding_ref"."present" = ? and "finding_ref"."last_upload_id" != ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."category" = ? order by "finding"."id"
+
+-- ingest: open on a ref
+select count(*) as "open" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = ? and "finding_ref"."ref_id" = ? and "finding_ref"."present" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."category" = ? and "finding"."created_upload_id" != ? and "finding"."status" in (?, ?, ?)
+
+-- ingest: resolve as fixed
+update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?) and "status" in (?, ?, ?)
+
+-- findings: page
+select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = ? and "finding"."status" = ? and "finding"."severity" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."rule_id" = ? and "finding"."path" >= ? and "finding"."path" < ? and ("finding"."severity" > ? or ("finding"."severity" = ? and "finding"."id" < ?)) order by "finding"."severity", "finding"."id" desc limit ?
+
+-- findings: refs of one
+select "finding_ref".*, "asset_ref"."name", "asset_ref"."id" as "id", "asset"."default_ref_id" from "asset_ref" inner join "finding_ref" on "finding_ref"."tenant_id" = "asset_ref"."tenant_id" and "finding_ref"."ref_id" = "asset_ref"."id" inner join "asset" on "asset"."tenant_id" = "asset_ref"."tenant_id" and "asset"."id" = "asset_ref"."asset_id" where "asset_ref"."tenant_id" = ? and "asset_ref"."asset_id" = ? and "finding_ref"."finding_id" = ? order by "asset_ref"."id"
+
+-- findings: set status
+update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ?, "accepted_until" = ? where "tenant_id" = ? and "id" = ? and "status" = ?
+
+-- assets: page
+select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in (?, ?, ?)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = ? and "asset"."kind" = ? and ("asset"."value" like ? or "asset"."name" like ?) and "asset"."id" < ? order by "asset"."id" desc limit ?

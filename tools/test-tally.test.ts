@@ -1,0 +1,69 @@
+// The tally against events as Node 26 sends them, above all where it is stricter than Node.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TallyKeeper, type TestEvent } from './test-tally.ts';
+
+const FILE = '/repository/a.test.ts';
+
+function event(type: string, data: TestEvent['data']): TestEvent {
+  return { type, data: { name: 'a rule', line: 3, nesting: 0, file: FILE, ...data } };
+}
+
+const inFile = { entryFile: FILE };
+const failed = (failureType: string) => ({
+  details: { type: 'test', error: Object.assign(new Error('broken'), { failureType }) },
+});
+
+test('passed, failed and skipped tests are counted, suites are not', () => {
+  const keeper = new TallyKeeper('/repository');
+  keeper.add(event('test:pass', inFile));
+  keeper.add(event('test:pass', { ...inFile, details: { type: 'suite' } }));
+  keeper.add(event('test:fail', { ...inFile, ...failed('testCodeFailure') }));
+  keeper.add(event('test:pass', { ...inFile, skip: 'no browser' }));
+  keeper.add(event('test:fail', { ...inFile, todo: true, ...failed('testCodeFailure') }));
+  const ended = keeper.add({ type: 'test:summary', data: { file: FILE, entryFile: FILE } });
+  assert.deepEqual(ended, { file: 'a.test.ts', passed: 1, failed: 1, skipped: 2 });
+  assert.deepEqual(
+    keeper.tally.skips.map(({ place, reason }) => [place, reason]),
+    [
+      ['a.test.ts:3', 'no browser'],
+      ['a.test.ts:3', 'to do'],
+    ],
+  );
+});
+
+test('a failed test counts once, not again for the suite around it', () => {
+  const keeper = new TallyKeeper('/repository');
+  keeper.add(event('test:fail', { ...inFile, nesting: 1, ...failed('testCodeFailure') }));
+  keeper.add(event('test:fail', { ...inFile, ...failed('subtestsFailed') }));
+  assert.equal(keeper.tally.failures.length, 1);
+});
+
+test('a suite whose hook failed is a failure', () => {
+  const keeper = new TallyKeeper('/repository');
+  keeper.add(event('test:fail', { ...inFile, ...failed('hookFailed') }));
+  assert.equal(keeper.tally.failures.length, 1);
+});
+
+test('a file that ends before it reported its tests fails, although Node passes it', () => {
+  const keeper = new TallyKeeper('/repository');
+  keeper.add(event('test:pass', { name: FILE }));
+  assert.match(keeper.tally.failures[0]?.report ?? '', /ended before/);
+  assert.equal(keeper.tally.passed, 0);
+});
+
+test('with a name pattern, a file in which nothing matches is no failure', () => {
+  const keeper = new TallyKeeper('/repository', true);
+  keeper.add(event('test:pass', { name: FILE }));
+  assert.deepEqual(keeper.tally.failures, []);
+});
+
+test('a file that began and did not end is named', () => {
+  const keeper = new TallyKeeper('/repository');
+  keeper.add(event('test:dequeue', { name: FILE }));
+  keeper.add(event('test:pass', inFile));
+  assert.deepEqual(keeper.unfinished, ['a.test.ts']);
+  keeper.add({ type: 'test:summary', data: { file: FILE, entryFile: FILE } });
+  assert.deepEqual(keeper.unfinished, []);
+});
