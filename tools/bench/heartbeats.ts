@@ -9,7 +9,7 @@ import { countStored, createRunners, type Muster, withMuster } from './muster.ts
 
 export const RUNNERS = 200;
 const CONNECTIONS = 48;
-const REPETITIONS = 4;
+const REPETITIONS = 3;
 /** Longer than limits.presenceFlushMs: every turn pays for at least one flush of all runners. */
 const TURN_MS = 5_500;
 const WARM_UP_MS = 2_000;

@@ -8,10 +8,10 @@ import type { Report } from './ingest.ts';
 import { type LoadReport, startLoadGenerator } from './load.ts';
 import { createRunners, type Muster, upload, withMuster } from './muster.ts';
 
-const REPETITIONS = 3;
+const REPETITIONS = 2;
 const PER_SECOND = 200;
 const CONNECTIONS = 32;
-const QUIET_MS = 4_000;
+const QUIET_MS = 3_000;
 /** A load ends with the upload; this bounds it should the upload hang. */
 const LOAD_MS_MAX = 120_000;
 

@@ -132,7 +132,8 @@ async function send(
 async function receiptLater(server: Muster, jobId: string): Promise<Json> {
   for (let tries = 0; tries < 5; tries += 1) {
     const { body } = await send(server, `${INGEST}/jobs/${jobId}?wait=60`, null);
-    if (body['receipt'] !== null && body['receipt'] !== undefined) return body['receipt'] as Json;
+    if (body['status'] === 'completed') return body['result'] as Json;
+    if (body['status'] === 'failed') throw new Error(JSON.stringify(body['error']));
   }
   throw new Error('the upload was not processed within five minutes');
 }

@@ -68,7 +68,8 @@ export function pathOf(
   });
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) search.set(name, String(value));
+    if (value !== undefined)
+      search.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
   const text = search.toString();
   return text === '' ? path : `${path}?${text}`;

@@ -11,7 +11,7 @@ export * from './limits.ts';
 export * from './openapi.ts';
 export * from './sarif.ts';
 export * from './schemas/command.ts';
-export * from './schemas/common.ts';
+export * from './schemas/shapes.ts';
 export * from './schemas/finding.ts';
 export * from './schemas/finding-detail.ts';
 export * from './schemas/key.ts';

@@ -5,7 +5,7 @@
 import { endpointList } from './endpoints/index.ts';
 import type { Auth, Endpoint } from './endpoint.ts';
 import { errors } from './errors.ts';
-import { Problem } from './schemas/common.ts';
+import { Problem } from './schemas/shapes.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 

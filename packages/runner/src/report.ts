@@ -1,10 +1,11 @@
 // Handing in a report: compressed, with a digest and an Idempotency-Key of its own, so that a retry after a lost answer
 // gets the same receipt instead of a second sighting.
 
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress } from 'node:zlib';
 import { call, type ClientOptions, endpoints, type QueryOf, type Receipt } from '@muster/contract';
+import { newIdempotencyKey } from './lib/random.ts';
 import { retrying, type RetryOptions } from './retry.ts';
 
 const compress = promisify(zstdCompress);
@@ -26,7 +27,7 @@ export async function sendReport(report: Uint8Array, options: ReportOptions): Pr
     'content-type': 'application/json',
     'content-encoding': 'zstd',
     'content-digest': `sha-256=:${digest}:`,
-    'idempotency-key': randomUUID(),
+    'idempotency-key': newIdempotencyKey(),
     ...(options.commandId === undefined ? {} : { 'x-openctem-command-id': options.commandId }),
   };
   const endpoint = options.format === 'sarif' ? endpoints.ingestSarif : endpoints.ingest;

@@ -51,6 +51,7 @@ export function DataTable<Row extends { readonly id: string }>({
                   key={cell.id}
                   role={isHeader ? 'rowheader' : 'cell'}
                   scope={isHeader ? 'row' : undefined}
+                  data-column={cell.column.id}
                   data-label={typeof header === 'string' ? header : undefined}
                 >
                   <table.FlexRender cell={cell} />

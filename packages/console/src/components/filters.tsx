@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useId } from 'react';
 import { textIn } from '../form-text.ts';
 import { sentence } from '../format.ts';
 import { goTo, type PageName } from '../route.ts';
+import { Mark } from './mark.tsx';
 
 export interface FilterProps {
   readonly page: PageName;
@@ -88,7 +89,7 @@ export function PinnedFilter({
           aria-label={`Remove the filter ${filter.label}`}
           onClick={() => setFilter(filter, '')}
         >
-          ✕
+          <Mark shape="cross" />
         </button>
       </span>
     </div>

@@ -2,6 +2,7 @@
 // direction is kept from spilling over, and only http and https addresses become links.
 
 import type { ReactNode } from 'react';
+import { Mark } from './mark.tsx';
 
 export function Foreign({ text }: { readonly text: string }) {
   return <bdi className="foreign">{text}</bdi>;
@@ -27,8 +28,7 @@ export function ForeignLink({
   if (href === null) return <Foreign text={address} />;
   return (
     <a className="foreign" href={href} target="_blank" rel="noopener noreferrer">
-      {children ?? address}
-      <span aria-hidden="true"> ↗</span>
+      {children ?? address} <Mark shape="out" />
       <span className="visually-hidden"> (opens in a new tab)</span>
     </a>
   );

@@ -2,6 +2,7 @@
 // way back and an optional action beside it.
 
 import { type ReactNode, useEffect } from 'react';
+import { Mark } from './mark.tsx';
 
 export function Heading({
   title,
@@ -24,7 +25,8 @@ export function Heading({
       <div>
         {back === undefined ? null : (
           <a className="back" href={back.href}>
-            <span aria-hidden="true">←</span> {back.label}
+            <Mark shape="back" />
+            {back.label}
           </a>
         )}
         <h1 tabIndex={-1} className="foreign">

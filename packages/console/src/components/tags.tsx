@@ -2,6 +2,7 @@
 
 import { type Severity, SEVERITIES } from '@muster/contract';
 import { words } from '../format.ts';
+import { Mark, type Shape } from './mark.tsx';
 
 const BARS = SEVERITIES.length;
 const BAR_WIDTH = 3;
@@ -40,48 +41,48 @@ export function SeverityTag({ severity }: { readonly severity: Severity }) {
 type Tone = 'good' | 'busy' | 'bad' | 'quiet';
 
 /** Shape and tone of every state word on the wire. What isn't here is shown without a mark. */
-const MARKS: Readonly<Record<string, readonly [mark: string, tone: Tone]>> = {
+const MARKS: Readonly<Record<string, readonly [shape: Shape, tone: Tone]>> = {
   // Findings.
-  open: ['○', 'busy'],
-  confirmed: ['◉', 'bad'],
-  in_progress: ['◐', 'busy'],
-  resolved: ['✓', 'good'],
-  false_positive: ['✕', 'quiet'],
-  accepted: ['⏸', 'quiet'],
-  duplicate: ['⧉', 'quiet'],
-  suppressed: ['⊘', 'quiet'],
+  open: ['ring', 'busy'],
+  confirmed: ['target', 'bad'],
+  in_progress: ['half', 'busy'],
+  resolved: ['check', 'good'],
+  false_positive: ['cross', 'quiet'],
+  accepted: ['pause', 'quiet'],
+  duplicate: ['twins', 'quiet'],
+  suppressed: ['barred', 'quiet'],
   // Runners.
-  online: ['●', 'good'],
-  late: ['◐', 'busy'],
-  stopped: ['■', 'quiet'],
-  offline: ['✕', 'bad'],
-  never: ['○', 'quiet'],
-  active: ['▶', 'quiet'],
-  paused: ['⏸', 'busy'],
-  revoked: ['⊘', 'bad'],
+  online: ['dot', 'good'],
+  late: ['half', 'busy'],
+  stopped: ['square', 'quiet'],
+  offline: ['cross', 'bad'],
+  never: ['ring', 'quiet'],
+  active: ['play', 'quiet'],
+  paused: ['pause', 'busy'],
+  revoked: ['barred', 'bad'],
   // Uploads and receipts.
-  receiving: ['↑', 'busy'],
-  received: ['…', 'busy'],
-  processing: ['◐', 'busy'],
-  processed: ['✓', 'good'],
-  refused: ['⊘', 'bad'],
-  failed: ['✕', 'bad'],
-  complete: ['✓', 'good'],
-  partial: ['◐', 'busy'],
+  receiving: ['up', 'busy'],
+  received: ['ring', 'busy'],
+  processing: ['half', 'busy'],
+  processed: ['check', 'good'],
+  refused: ['barred', 'bad'],
+  failed: ['cross', 'bad'],
+  complete: ['check', 'good'],
+  partial: ['half', 'busy'],
   // Commands.
-  pending: ['○', 'busy'],
-  acknowledged: ['◔', 'busy'],
-  running: ['◐', 'busy'],
-  completed: ['✓', 'good'],
-  canceled: ['⊘', 'quiet'],
-  expired: ['✕', 'quiet'],
+  pending: ['ring', 'busy'],
+  acknowledged: ['target', 'busy'],
+  running: ['half', 'busy'],
+  completed: ['check', 'good'],
+  canceled: ['barred', 'quiet'],
+  expired: ['cross', 'quiet'],
 };
 
 export function StateTag({ state }: { readonly state: string }) {
-  const [mark, tone] = MARKS[state] ?? ['', 'quiet'];
+  const [shape, tone] = MARKS[state] ?? [null, 'quiet'];
   return (
     <span className={`tag tone-${tone}`}>
-      {mark === '' ? null : <span aria-hidden="true">{mark}</span>}
+      {shape === null ? null : <Mark shape={shape} />}
       {words(state)}
     </span>
   );

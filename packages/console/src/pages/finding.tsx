@@ -50,7 +50,7 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
       />
       <div className="columns">
         <div>
-          <Description detail={detail} />
+          <Description detail={detail} title={finding.title} />
           <Places title="Where" places={detail.places} />
           <Flows flows={detail.flows} />
           <Places title="Related places" places={detail.relatedPlaces} />
@@ -76,9 +76,10 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
 /** The page itself shows the new status; the shell says it. */
 const nothing = (): void => {};
 
-function Description({ detail }: { readonly detail: Detail }) {
+/** A tool that has nothing to say repeats the title: that is no description. */
+function Description({ detail, title }: { readonly detail: Detail; readonly title: string }) {
   const texts = [...new Set([detail.description, detail.ruleDescription])].filter(
-    (text) => text !== null,
+    (text) => text !== null && text !== title,
   );
   if (texts.length === 0 && detail.evidence === null) return null;
   return (

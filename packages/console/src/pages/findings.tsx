@@ -29,7 +29,7 @@ const readColumns: readonly Column<Finding>[] = [
           <Foreign text={finding.title} />
         </a>
         <span className="under">
-          <Foreign text={`${finding.tool} · ${finding.rule_id}`} />
+          <Foreign text={[finding.tool, finding.rule_id].filter(Boolean).join(' · ')} />
         </span>
       </>
     ),
@@ -74,7 +74,7 @@ function Where({ finding }: { readonly finding: Finding }) {
           <Foreign text={place} />
         </code>
       )}
-      <span className={place === null ? undefined : 'under'}>
+      <span className="under">
         <Foreign text={finding.asset} />
       </span>
     </>

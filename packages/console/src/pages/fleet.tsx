@@ -85,7 +85,7 @@ export function FleetPage({ filters }: { readonly filters: URLSearchParams }) {
       <Heading title="Fleet" lead="Runners and whether they report in." />
       <FilterBar>
         <ChoiceFilter {...filter} name="presence" label="Presence" options={PRESENCES} />
-        <ChoiceFilter {...filter} name="admin" label="Admitted" options={RUNNER_ADMIN_STATES} />
+        <ChoiceFilter {...filter} name="admin" label="Admission" options={RUNNER_ADMIN_STATES} />
         <TextFilter {...filter} name="name" label="Name contains" />
       </FilterBar>
       <ListView

@@ -2,7 +2,7 @@
 
 import Type from 'typebox';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { Id, Page, PageQuery } from '../schemas/common.ts';
+import { Id, Page, PageQuery } from '../schemas/shapes.ts';
 import { Command, CommandWithAttempts, NewCommand } from '../schemas/command.ts';
 import { Asset, Finding, FindingChange, FindingWithDetail } from '../schemas/finding.ts';
 import {

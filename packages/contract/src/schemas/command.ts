@@ -2,7 +2,7 @@
 
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { Id, Nullable, Time } from './common.ts';
+import { Id, Nullable, Time } from './shapes.ts';
 import { CommandStatus, Priority } from './vocabulary.ts';
 
 /** As the runner wire has it: absent instead of null, because old clients fail on unexpected times. */

@@ -1,7 +1,7 @@
 // Findings and assets as operators see them (contract §6).
 
 import Type, { type Static } from 'typebox';
-import { Id, Nullable, Time } from './common.ts';
+import { Id, Nullable, Time } from './shapes.ts';
 import { AssetKind, FindingStatus, FindingType, Severity } from './vocabulary.ts';
 
 export const Finding = Type.Object(

@@ -1,7 +1,7 @@
 // Uploads and their receipts (contract §5). The receipt is the promise: every item received has one outcome.
 
 import Type, { type Static } from 'typebox';
-import { Id, Located, Nullable, Problem, Time } from './common.ts';
+import { Id, Located, Nullable, Problem, Time } from './shapes.ts';
 import { UploadState } from './vocabulary.ts';
 
 /** The seven outcomes of a finding; they add up to `received`. */

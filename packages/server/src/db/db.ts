@@ -77,6 +77,6 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
 
 /** Opens the same database inside a worker thread, from what `workerData` gave it. */
 export async function openInWorker(data: WorkerData['data']): Promise<Database> {
-  if (data.kind === 'sqlite') return openSqliteInWorker(data);
+  if ('port' in data) return openSqliteInWorker(data);
   return await openPostgres(data, () => {});
 }

@@ -3,6 +3,7 @@
 // They take turns, a group of singles before every transaction, so that neither starves. A reply is given only
 // after COMMIT. Called by sqlite-writer.worker.ts, which brings messages in and lets `pump` run.
 
+import { systemClock } from '../lib/clock.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import {
   type Answer,
@@ -120,12 +121,12 @@ export class WriteQueue {
   }
 
   #group(): void {
-    const until = performance.now() + GROUP_MS;
+    const until = systemClock.monotonicMs() + GROUP_MS;
     const taken: Single[] = [];
     let replies: Reply[] = [];
     try {
       this.#connection.script('begin immediate');
-      for (let n = 0; n < GROUP_STATEMENTS && (n === 0 || performance.now() < until); n++) {
+      for (let n = 0; n < GROUP_STATEMENTS && (n === 0 || systemClock.monotonicMs() < until); n++) {
         const single = this.#singles.shift();
         if (single === undefined) break;
         taken.push(single);

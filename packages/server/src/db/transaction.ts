@@ -3,6 +3,7 @@
 // may run more than once. Called by both backends' `transaction`.
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { jitter } from '../lib/random.ts';
 import type { Db } from './db.ts';
 import { isRetryable } from './db-errors.ts';
 
@@ -20,7 +21,7 @@ export async function runTransaction<T>(db: Db, body: (tx: Db) => Promise<T>): P
       return await db.transaction().execute(body);
     } catch (error) {
       if (attempt === ATTEMPTS_MAX || !isRetryable(error)) throw error;
-      await delay(BACKOFF_MS * 2 ** (attempt - 1) * (0.5 + Math.random()));
+      await delay(BACKOFF_MS * 2 ** (attempt - 1) * jitter(0.5));
     }
   }
 }

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
-import type { AnalysisDraft } from './draft.ts';
+import type { AnalysisDraft } from './draft.rules.ts';
 import {
   absentOnRef,
   countOpenOnRef,

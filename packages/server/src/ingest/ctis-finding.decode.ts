@@ -9,7 +9,7 @@ import { subjectOf } from './ctis-identity.decode.ts';
 import { isBlank, readObject } from './ctis-members.decode.ts';
 import { type FindingParts, isSuppressed, partsOf } from './ctis-parts.decode.ts';
 import { type CtisPass, readLocation } from './ctis-places.decode.ts';
-import type { FindingDraft, Item } from './draft.ts';
+import type { FindingDraft, Item } from './draft.rules.ts';
 import { maskOccurrences } from './masking.rules.ts';
 import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { severityOfWord } from './severity.rules.ts';

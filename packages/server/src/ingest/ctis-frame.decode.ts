@@ -7,7 +7,13 @@ import { normaliseAsset } from './asset.rules.ts';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
 import { packageOfPurl } from './component.rules.ts';
 import { readObject } from './ctis-members.decode.ts';
-import type { AssetDraft, ComponentDraft, FrameList, Located, RelationshipDraft } from './draft.ts';
+import type {
+  AssetDraft,
+  ComponentDraft,
+  FrameList,
+  Located,
+  RelationshipDraft,
+} from './draft.rules.ts';
 import {
   type JsonObject,
   listOf,

@@ -6,7 +6,7 @@ import { type FindingType, limits } from '@muster/contract';
 import { componentIdentity, type PackageName, packageOfPurl } from './component.rules.ts';
 import type { FindingParts } from './ctis-parts.decode.ts';
 import type { CtisPlace } from './ctis-places.decode.ts';
-import type { IdentityKind } from './draft.ts';
+import type { IdentityKind } from './draft.rules.ts';
 import { comparable } from './fingerprints.rules.ts';
 import { isMasked, isTelling } from './masking.rules.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';

@@ -6,7 +6,7 @@
 import { type AssetKind, limits } from '@muster/contract';
 import { normaliseAsset } from './asset.rules.ts';
 import { assetKindOf, warnAssetType } from './ctis-frame.decode.ts';
-import type { AssetDraft } from './draft.ts';
+import type { AssetDraft } from './draft.rules.ts';
 import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
 export class Targets {

@@ -14,7 +14,7 @@ import {
   DocumentRefused,
   type Item,
   type UploadContext,
-} from './draft.ts';
+} from './draft.rules.ts';
 import { pathRoots } from './path.rules.ts';
 import { decodedReport } from './report-base.decode.ts';
 import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decode.ts';

@@ -3,7 +3,7 @@
 // `a:b`+`c` and `a`+`b:c` differ.
 
 import { createHmac, hash } from 'node:crypto';
-import type { FindingDraft } from './draft.ts';
+import type { FindingDraft } from './draft.rules.ts';
 
 /** Recipe version: stored with every finding, so that a later recipe can tell its own hashes from these. */
 export const RECIPE = 1;

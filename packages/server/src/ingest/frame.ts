@@ -8,7 +8,13 @@ import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
 import { type AssetId, newId, type RefId } from '../lib/ids.ts';
 import { normaliseAsset } from './asset.rules.ts';
-import type { AnalysisDraft, AssetDraft, DecodedReport, FrameList, Located } from './draft.ts';
+import type {
+  AnalysisDraft,
+  AssetDraft,
+  DecodedReport,
+  FrameList,
+  Located,
+} from './draft.rules.ts';
 import {
   type AssetRefRow,
   type AssetRow,

@@ -9,7 +9,12 @@ import { Problem } from '../lib/problem.ts';
 import { type AbsenceResult, concludes, settleAbsence } from './absence.ts';
 import { decodeCtis } from './ctis.decode.ts';
 import { readDocument } from './document.ts';
-import { type DecodedReport, DocumentRefused, type Located, type UploadContext } from './draft.ts';
+import {
+  type DecodedReport,
+  DocumentRefused,
+  type Located,
+  type UploadContext,
+} from './draft.rules.ts';
 import { insertEvent } from './finding.queries.ts';
 import { type Frame, type FrameAccount, settleFrame, tallyFrame } from './frame.ts';
 import { freeScopes, saveAnalysis } from './frame.queries.ts';
@@ -25,14 +30,14 @@ import {
 import { decodeSarif } from './sarif.decode.ts';
 import { settleSites, type Site, takeScopes } from './sites.ts';
 import { type Survey, survey, TooManyItems } from './survey.rules.ts';
+import { type UploadRow } from './upload.queries.ts';
 import {
   batchCounts,
   deleteBatches,
   endUpload,
   insertBatch,
   requeueUpload,
-  type UploadRow,
-} from './upload.queries.ts';
+} from './upload-work.queries.ts';
 import { writeSite } from './write-batches.ts';
 
 export type { IngestDeps } from './lease.ts';

@@ -7,7 +7,8 @@ import { type Database, openInWorker, type WorkerData } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type IngestDeps, processUpload } from './ingest.ts';
-import { claimUpload, requeueUpload, type UploadRow } from './upload.queries.ts';
+import { type UploadRow } from './upload.queries.ts';
+import { claimUpload, requeueUpload } from './upload-work.queries.ts';
 
 export interface IngestWorkerData {
   readonly database: WorkerData['data'];

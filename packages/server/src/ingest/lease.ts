@@ -5,7 +5,8 @@ import { limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { extendScopes } from './frame.queries.ts';
-import { extendLease, type UploadRow } from './upload.queries.ts';
+import { type UploadRow } from './upload.queries.ts';
+import { extendLease } from './upload-work.queries.ts';
 
 export interface IngestDeps {
   readonly database: Database;

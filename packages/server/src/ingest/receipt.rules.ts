@@ -3,7 +3,7 @@
 
 import { limits, type Receipt } from '@muster/contract';
 import { assert } from '../lib/assert.ts';
-import type { Located } from './draft.ts';
+import type { Located } from './draft.rules.ts';
 
 /** What one committed batch did. */
 export interface BatchCounts {

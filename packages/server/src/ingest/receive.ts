@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts';
 import { newId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { randomBytes } from '../lib/random.ts';
-import type { UploadContext } from './draft.ts';
+import type { UploadContext } from './draft.rules.ts';
 import { seal } from './seal.format.ts';
 import {
   countNewestAnalyses,

@@ -3,7 +3,7 @@
 // first completed pass become the report's, so warnings are counted once however often the items
 // are read. Used by both report readers.
 
-import type { DecodedReport, Item } from './draft.ts';
+import type { DecodedReport, Item } from './draft.rules.ts';
 import { Notes } from './report-notes.decode.ts';
 
 type Frame = Omit<DecodedReport, 'warnings' | 'warningsByCode' | 'items'>;

@@ -4,7 +4,7 @@
 // document. Used by both report readers.
 
 import { limits } from '@muster/contract';
-import type { Located } from './draft.ts';
+import type { Located } from './draft.rules.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -4,7 +4,7 @@
 
 import { limits } from '@muster/contract';
 import { normaliseAsset } from './asset.rules.ts';
-import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.ts';
+import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
 /** The analysis of one run, before runs of the same tool and category are merged. */

@@ -11,7 +11,7 @@ import {
   packageOfNameAtVersion,
   packageOfPurl,
 } from './component.rules.ts';
-import type { IdentityKind } from './draft.ts';
+import type { IdentityKind } from './draft.rules.ts';
 import { comparable } from './fingerprints.rules.ts';
 import { isCredentialName, isMasked } from './masking.rules.ts';
 import { type JsonObject, indexOf, listOf, objectOf, stringOf } from './report-notes.decode.ts';

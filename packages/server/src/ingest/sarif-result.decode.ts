@@ -4,7 +4,7 @@
 // by sarif.decode.ts, once per result and pass.
 
 import { type DetailSuppression, limits, SARIF_MEMBERS } from '@muster/contract';
-import type { FindingDraft, Item } from './draft.ts';
+import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
 import { maskOccurrences } from './masking.rules.ts';
 import {

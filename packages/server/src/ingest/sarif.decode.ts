@@ -12,7 +12,7 @@ import {
   type FrameList,
   type Item,
   type UploadContext,
-} from './draft.ts';
+} from './draft.rules.ts';
 import { decodedReport } from './report-base.decode.ts';
 import {
   type JsonObject,

@@ -4,7 +4,7 @@
 import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
-import type { AnalysisDraft, DecodedReport, Located } from './draft.ts';
+import type { AnalysisDraft, DecodedReport, Located } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import { type Frame, type Ref, settleRef } from './frame.ts';
 import { type AssetRow, takeScope } from './frame.queries.ts';

@@ -2,7 +2,7 @@
 // matched against. Nothing is written yet, so the whole upload can still be refused.
 
 import { limits } from '@muster/contract';
-import type { DecodedReport, FindingDraft } from './draft.ts';
+import type { DecodedReport, FindingDraft } from './draft.rules.ts';
 import { type Evidence, evidenceOf, samenessOf } from './evidence.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
 

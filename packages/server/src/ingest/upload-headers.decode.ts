@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ASSET_KINDS, limits, type AssetKind } from '@muster/contract';
 import { parseId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
-import type { UploadContext } from './draft.ts';
+import type { UploadContext } from './draft.rules.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;
 

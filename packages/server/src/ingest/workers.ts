@@ -9,7 +9,8 @@ import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { FromWorker, IngestWorkerData, ToWorker } from './ingest.worker.ts';
-import { findUpload, releaseHeldBy, type UploadRow } from './upload.queries.ts';
+import { findUpload, type UploadRow } from './upload.queries.ts';
+import { releaseHeldBy } from './upload-work.queries.ts';
 
 export interface WorkersDeps {
   readonly database: Database;

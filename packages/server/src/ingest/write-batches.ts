@@ -19,7 +19,8 @@ import { holdLease, type IngestDeps } from './lease.ts';
 import { match } from './match.rules.ts';
 import type { Site } from './sites.ts';
 import type { Entry } from './survey.rules.ts';
-import { insertBatch, type UploadRow } from './upload.queries.ts';
+import { type UploadRow } from './upload.queries.ts';
+import { insertBatch } from './upload-work.queries.ts';
 
 /** Matches one site and writes its entries in batches; committed batches are passed over. Returns the next batch. */
 export async function writeSite(

@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import { Problem } from '../lib/problem.ts';
 import { TokenBuckets } from '../lib/token-bucket.ts';
 import type { Caller } from './authenticate.ts';
-import { enrol, renewKey } from './keys.ts';
+import { type Enrolled, enrol, type MadeKey, renewKey } from './keys.ts';
 
 export interface AgentKeysDeps {
   readonly database: Database;
@@ -18,6 +18,24 @@ export interface AgentKeysDeps {
 const NO_STORE = { 'cache-control': 'no-store' };
 const isoOrNull = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toISOString();
+
+/** RP §10: `expires_at` is absent when the key doesn't expire. */
+function renewReply(key: MadeKey) {
+  const expiresAt = isoOrNull(key.row.expires_at);
+  return {
+    api_key: key.secret.expose(),
+    api_prefix: key.prefix,
+    ...(expiresAt === null ? {} : { expires_at: expiresAt }),
+  };
+}
+
+const enrolReply = (tenantId: string, { runnerId, key }: Enrolled) => ({
+  agent_id: runnerId,
+  tenant_id: tenantId,
+  api_key: key.secret.expose(),
+  api_prefix: key.prefix,
+  expires_at: isoOrNull(key.row.expires_at),
+});
 
 export function agentKeyRoutes(
   app: FastifyInstance,
@@ -37,23 +55,11 @@ export function agentKeyRoutes(
       );
     }
     const key = await renewKey(deps.database, deps.clock, caller);
-    const expiresAt = isoOrNull(key.row.expires_at);
-    const body = {
-      api_key: key.secret.expose(),
-      api_prefix: key.prefix,
-      ...(expiresAt === null ? {} : { expires_at: expiresAt }),
-    };
-    return answer(200, body, { headers: NO_STORE });
+    return answer(200, renewReply(key), { headers: NO_STORE });
   });
   route(app, gate, endpoints.enroll, async ({ caller, body }) => {
-    const { runnerId, key, created } = await enrol(deps.database, deps.clock, caller, body);
-    const reply = {
-      agent_id: runnerId,
-      tenant_id: caller.tenantId,
-      api_key: key.secret.expose(),
-      api_prefix: key.prefix,
-      expires_at: isoOrNull(key.row.expires_at),
-    };
-    return answer(created ? 201 : 200, reply, { headers: NO_STORE });
+    const enrolled = await enrol(deps.database, deps.clock, caller, body);
+    const reply = enrolReply(caller.tenantId, enrolled);
+    return answer(enrolled.created ? 201 : 200, reply, { headers: NO_STORE });
   });
 }

@@ -3,13 +3,13 @@
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
 import { attemptView, operatorCommand } from '../commands/command.view.format.ts';
+import { type CommandsDeps } from '../commands/commands.ts';
 import {
   cancelCommand,
-  type CommandsDeps,
   createCommand,
   listCommands,
   showCommand,
-} from '../commands/commands.ts';
+} from '../commands/operator-commands.ts';
 import { answer, type Gate, route } from '../http/route.ts';
 import type { Caller } from '../keys/authenticate.ts';
 import { cursorOf, limitOf, pageOf } from './page.ts';

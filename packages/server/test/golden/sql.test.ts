@@ -18,6 +18,7 @@ import * as findings from '../../src/findings/findings.queries.ts';
 import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
+import * as work from '../../src/ingest/upload-work.queries.ts';
 import * as uploads from '../../src/ingest/upload.queries.ts';
 import * as keys from '../../src/keys/keys.queries.ts';
 import * as runners from '../../src/keys/runner.queries.ts';
@@ -49,9 +50,9 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
     presence.markSilent(db, { tenant_id: ID, id: ID, last_seen_at: 1 }, 'offline', 2),
   'presence: flush of key use': (db) =>
     presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
-  'uploads: claim': (db) => uploads.claimUpload(db, ID, 1, 2),
-  'uploads: extend lease': (db) => uploads.extendLease(db, UPLOAD, 2, { items_done: 1 }),
-  'uploads: requeue': (db) => uploads.requeueUpload(db, UPLOAD, 2, 1),
+  'uploads: claim': (db) => work.claimUpload(db, ID, 1, 2),
+  'uploads: extend lease': (db) => work.extendLease(db, UPLOAD, 2, { items_done: 1 }),
+  'uploads: requeue': (db) => work.requeueUpload(db, UPLOAD, 2, 1),
   'uploads: the same before': (db) =>
     uploads.sameUploads(
       db,

@@ -9,7 +9,15 @@ import { limits } from '@muster/contract';
 import { eventually } from '../harness.ts';
 import { ctis, ctisFinding } from './reports.ts';
 import { type Answer, type Fields, ok, problemOf, send } from './wire.ts';
-import { move, newCommand, showCommand, showRunner, startWorld, type World } from './world.ts';
+import {
+  move,
+  newCommand,
+  newRunner,
+  showCommand,
+  showRunner,
+  startWorld,
+  type World,
+} from './world.ts';
 
 const AGENT = '/api/v1/agent';
 const ENCODERS: Record<string, (bytes: Buffer) => Buffer> = {
@@ -31,8 +39,9 @@ const post = async (
   path: string,
   body: Buffer | readonly Buffer[],
   headers: Record<string, string> = {},
+  as = key,
 ): Promise<Answer> =>
-  await send(world.url, { method: 'POST', path: `${AGENT}${path}`, key, headers, body });
+  await send(world.url, { method: 'POST', path: `${AGENT}${path}`, key: as, headers, body });
 
 const json = (value: Fields): Buffer => Buffer.from(JSON.stringify(value));
 
@@ -50,16 +59,14 @@ async function held(): Promise<string> {
 }
 
 /** Each kind of route with a body and the proof that the body was understood. */
-const ROUTES: Record<
-  string,
-  (send: (path: string, body: Buffer) => Promise<Answer>) => Promise<void>
-> = {
+type Deliver = (path: string, body: Buffer, as?: string) => Promise<Answer>;
+const ROUTES: Record<string, (deliver: Deliver) => Promise<void>> = {
   heartbeat: async (deliver) => {
     serial += 1;
     const version = `v${serial}`;
-    ok(await deliver('/heartbeat', json({ version })));
-    const { reported } = await reportedBy(version);
-    assert.equal((reported as Fields)['version'], version);
+    const runner = await newRunner(world);
+    ok(await deliver('/heartbeat', json({ version }), runner.key));
+    await understood(runner.id, version);
   },
   complete: async (deliver) => {
     const id = await held();
@@ -77,26 +84,31 @@ const ROUTES: Record<
 };
 
 /** Versions that were seen at the runner. Presence is written by a flush: asked until it has been. */
-async function understood(version: string): Promise<void> {
+async function understood(id: string, version: string): Promise<void> {
   await eventually(async () => {
-    const runner = await showRunner(world, world.own.runner.id);
+    const runner = await showRunner(world, id);
     return (runner['reported'] as Fields | null)?.['version'] === version;
   });
 }
 
 for (const [route, prove] of Object.entries(ROUTES)) {
-  // Heartbeats of one runner overwrite each other: those are proved one after the other.
-  describe(`bodies of ${route}`, { concurrency: route !== 'heartbeat' }, () => {
+  describe(`bodies of ${route}`, { concurrency: true }, () => {
     for (const [encoding, encode] of Object.entries(ENCODERS)) {
       test(`${route} takes a body in ${encoding}`, async () => {
-        await prove((path, body) => post(path, encode(body), { 'content-encoding': encoding }));
+        await prove((path, body, as) =>
+          post(path, encode(body), { 'content-encoding': encoding }, as),
+        );
       });
     }
 
     test(`${route} takes identity, an empty encoding, x-gzip and any case`, async () => {
-      await prove((path, body) => post(path, body, { 'content-encoding': 'identity' }));
-      await prove((path, body) => post(path, gzipSync(body), { 'content-encoding': 'GZIP' }));
-      await prove((path, body) => post(path, gzipSync(body), { 'content-encoding': 'x-gzip' }));
+      await prove((path, body, as) => post(path, body, { 'content-encoding': 'identity' }, as));
+      await prove((path, body, as) =>
+        post(path, gzipSync(body), { 'content-encoding': 'GZIP' }, as),
+      );
+      await prove((path, body, as) =>
+        post(path, gzipSync(body), { 'content-encoding': 'x-gzip' }, as),
+      );
     });
 
     test(`${route} takes a chunked body without a length, in small pieces`, async () => {
@@ -104,22 +116,35 @@ for (const [route, prove] of Object.entries(ROUTES)) {
         Array.from({ length: Math.ceil(body.length / 7) }, (_, n) =>
           body.subarray(n * 7, n * 7 + 7),
         );
-      await prove((path, body) => post(path, pieces(body)));
+      await prove((path, body, as) => post(path, pieces(body), {}, as));
       const headers = { 'content-encoding': 'zstd' };
-      await prove((path, body) => post(path, pieces(zstdCompressSync(body)), headers));
+      await prove((path, body, as) => post(path, pieces(zstdCompressSync(body)), headers, as));
     });
 
     test(`${route} tolerates a byte order mark`, async () => {
-      await prove((path, body) => post(path, Buffer.concat([Buffer.from('\ufeff'), body])));
+      await prove((path, body, as) =>
+        post(path, Buffer.concat([Buffer.from('\ufeff'), body]), {}, as),
+      );
     });
 
     test(`${route} takes a gzip of several members`, async () => {
       const halves = (body: Buffer): Buffer =>
         Buffer.concat([gzipSync(body.subarray(0, 9)), gzipSync(body.subarray(9))]);
-      await prove((path, body) => post(path, halves(body), { 'content-encoding': 'gzip' }));
+      await prove((path, body, as) => post(path, halves(body), { 'content-encoding': 'gzip' }, as));
     });
   });
 }
+
+const BOMB_BYTES = 16 * 1024 * 1024;
+const BOMBS = Object.entries(ENCODERS).map(
+  ([name, encode]) => [name, encode(Buffer.alloc(BOMB_BYTES, ' '))] as const,
+);
+
+/** A frame with a window of 16 MiB. */
+const WIDE = zstdCompressSync(
+  json({ version: '1.0', metadata: {}, filler: 'x'.repeat(17 * 1024 * 1024) }),
+  { params: { [constants.ZSTD_c_windowLog]: 24, [constants.ZSTD_c_contentSizeFlag]: 0 } },
+);
 
 const PATHS: Record<string, () => Promise<string>> = {
   heartbeat: async () => '/heartbeat',
@@ -166,20 +191,15 @@ for (const [route, pathOf] of Object.entries(PATHS)) {
     });
 
     test(`${route} refuses bombs in every encoding with 413`, async () => {
-      const zeros = Buffer.alloc(64 * 1024 * 1024, ' ');
-      for (const [encoding, encode] of Object.entries(ENCODERS)) {
-        const bomb = encode(zeros);
-        assert.ok(zeros.length > bomb.length * limits.decompressionRatioMax, encoding);
+      for (const [encoding, bomb] of BOMBS) {
+        assert.ok(BOMB_BYTES > bomb.length * limits.decompressionRatioMax, encoding);
         const answer = await post(await pathOf(), bomb, { 'content-encoding': encoding });
         problemOf(answer, 'body_too_large');
       }
     });
 
     test(`${route} refuses a zstd frame that wants a window of more than 8 MiB`, async () => {
-      const params = { [constants.ZSTD_c_windowLog]: 24, [constants.ZSTD_c_contentSizeFlag]: 0 };
-      const text = json({ ...freshReport(), filler: 'x'.repeat(17 * 1024 * 1024) });
-      const wide = zstdCompressSync(text, { params });
-      const answer = await post(await pathOf(), wide, { 'content-encoding': 'zstd' });
+      const answer = await post(await pathOf(), WIDE, { 'content-encoding': 'zstd' });
       assert.ok([400, 413].includes(answer.status), `${answer.status}: ${answer.text}`);
       problemOf(answer, answer.status === 400 ? 'invalid_encoding' : 'body_too_large');
     });

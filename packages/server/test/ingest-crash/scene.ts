@@ -8,12 +8,8 @@ import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { type IngestDeps, type Outcome, processUpload } from '../../src/ingest/ingest.ts';
 import { receiveUpload } from '../../src/ingest/receive.ts';
-import {
-  claimUpload,
-  releaseHeldBy,
-  requeueUpload,
-  type UploadRow,
-} from '../../src/ingest/upload.queries.ts';
+import { type UploadRow } from '../../src/ingest/upload.queries.ts';
+import { claimUpload, releaseHeldBy, requeueUpload } from '../../src/ingest/upload-work.queries.ts';
 import { present } from '../../src/lib/assert.ts';
 import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
 import { limits } from '@muster/contract';

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DocumentRefused } from '../../src/ingest/draft.ts';
+import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
 import { decode, type Format, pointerOf, readJson, resolve, sharedFiles } from './readers.ts';
 
 /** Files that aren't what their folder says, and the code with which they are refused. */

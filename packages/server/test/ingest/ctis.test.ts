@@ -9,7 +9,7 @@ import {
   positionalRecipes,
   sha256Hex,
 } from '../../src/ingest/ctis-fingerprint.rules.ts';
-import { DocumentRefused } from '../../src/ingest/draft.ts';
+import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
 import { ctis, drafts, onlyDraft, readJson, sharedFiles, warningCodes } from './readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };

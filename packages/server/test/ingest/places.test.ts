@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { UploadContext } from '../../src/ingest/draft.ts';
+import type { UploadContext } from '../../src/ingest/draft.rules.ts';
 import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
 import { at, onlyDraft, sarif } from './readers.ts';
 

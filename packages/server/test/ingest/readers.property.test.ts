@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DocumentRefused, type Item } from '../../src/ingest/draft.ts';
+import { DocumentRefused, type Item } from '../../src/ingest/draft.rules.ts';
 import {
   decode,
   drafts,

@@ -2,7 +2,12 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { decodeCtis } from '../../src/ingest/ctis.decode.ts';
-import type { DecodedReport, FindingDraft, Item, UploadContext } from '../../src/ingest/draft.ts';
+import type {
+  DecodedReport,
+  FindingDraft,
+  Item,
+  UploadContext,
+} from '../../src/ingest/draft.rules.ts';
 import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
 
 const FIXTURES = new URL('../fixtures/', import.meta.url);

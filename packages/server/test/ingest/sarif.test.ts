@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DocumentRefused } from '../../src/ingest/draft.ts';
+import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
 import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
 import { at, drafts, onlyDraft, sarif, warningCodes } from './readers.ts';
 

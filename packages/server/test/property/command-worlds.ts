@@ -11,13 +11,8 @@ import {
   type OwnAttempt,
   type RunnerEvent,
 } from '../../src/commands/command.machine.ts';
-import {
-  cancelCommand,
-  type CommandsDeps,
-  createCommand,
-  showCommand,
-  transition,
-} from '../../src/commands/commands.ts';
+import { type CommandsDeps, transition } from '../../src/commands/commands.ts';
+import { cancelCommand, createCommand, showCommand } from '../../src/commands/operator-commands.ts';
 import { sweepCommands } from '../../src/commands/leases.ts';
 import { administerRunner } from '../../src/keys/runners.ts';
 import type { RunnerId, TenantId } from '../../src/lib/ids.ts';
@@ -61,8 +56,8 @@ export interface World {
 }
 
 export const RUNNERS = 3;
-/** Longer than limits.leaseMsMin. */
-export const SILENCE_MS = 100_000;
+/** Longer than a lease: three times the default interval. */
+export const SILENCE_MS = 200_000;
 
 export const isHeld = (status: CommandStatus): boolean =>
   status === 'acknowledged' || status === 'running';

@@ -1,0 +1,223 @@
+// The console in a real browser against a real server: what an operator does with it, and that it keeps the promises of
+// its content policy. Controls are found by role and name, as a screen reader finds them.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { call, endpoints } from '@muster/contract';
+import { browserMissing, openBrowser, type TestBrowser } from '../../../../tools/browser.ts';
+import { startServer, type TestServer } from '../harness.ts';
+import { assertBuilt, FINDINGS, HOSTILE_TITLE, handIn, signIn, visit, visitAs } from './visit.ts';
+
+describe('the console', { skip: browserMissing() }, () => {
+  let browser: TestBrowser;
+  let server: TestServer;
+
+  before(async () => {
+    assertBuilt();
+    [browser, server] = await Promise.all([openBrowser(), startServer()]);
+    await handIn(server);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  test('says that a wrong token is refused, and puts the cursor back into its field', async () => {
+    const { page, assertNoFaults } = await visit(browser, server);
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await signIn(page, 'mst_op_wrong');
+    const alert = page.getByRole('alert').filter({ hasText: 'does not accept this token' });
+    await alert.waitFor();
+    assert.match((await alert.textContent()) ?? '', /unauthorized, request [0-9a-f-]{36}/);
+    const field = page.getByLabel('Operator token');
+    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    assert.equal(await field.evaluate('(element) => element === document.activeElement'), true);
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    assertNoFaults(1);
+  });
+
+  test('tells a runner key from an operator token without asking the server', async () => {
+    const { page, assertNoFaults } = await visit(browser, server);
+    await signIn(page, server.runnerKey);
+    await page.getByRole('alert').filter({ hasText: 'This is a runner key' }).waitFor();
+    assertNoFaults();
+  });
+
+  test('keeps the token in the session storage only, and forgets it on signing out', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server);
+    assert.equal(
+      await page.evaluate("sessionStorage.getItem('muster.operator-token')"),
+      server.operatorToken,
+    );
+    assert.equal(await page.evaluate('localStorage.length'), 0);
+    assert.equal(await page.evaluate('document.cookie'), '');
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Fleet' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'You are signed out' }).waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    assertNoFaults();
+  });
+
+  test('gives every page one heading, its title and its mark in the navigation', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server);
+    for (const name of ['Findings', 'Uploads', 'Commands', 'Assets', 'Fleet']) {
+      const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name });
+      await link.click();
+      const heading = page.getByRole('heading', { level: 1, name });
+      await heading.waitFor();
+      assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1);
+      assert.equal(await heading.evaluate('(element) => element === document.activeElement'), true);
+      assert.equal(await link.getAttribute('aria-current'), 'page');
+      assert.equal(await page.title(), `${name} · Muster`);
+    }
+    assertNoFaults();
+  });
+
+  test('leads the keyboard past the navigation with its first link', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash: '#/findings' });
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Findings' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main');
+    assert.equal(await page.evaluate('location.hash'), '#/findings');
+    assertNoFaults();
+  });
+
+  test('shows findings worst first, and all of them page by page', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash: '#/findings' });
+    const rows = page.getByRole('table', { name: 'findings' }).getByRole('row');
+    await page.getByRole('status').filter({ hasText: '50 findings loaded' }).waitFor();
+    await rows.nth(1).getByText('critical').waitFor();
+    const more = page.getByRole('button', { name: 'Load more findings' });
+    await more.click();
+    await page.getByRole('status').filter({ hasText: '100 findings loaded' }).waitFor();
+    await more.click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^101 findings$/ })
+      .waitFor();
+    assert.equal(await rows.count(), 1 + FINDINGS);
+    assert.equal(await more.count(), 0);
+    assertNoFaults();
+  });
+
+  test('sets a finding to false positive from the list, says so and keeps the focus', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash: '#/findings' });
+    await page.getByLabel('Status').selectOption('Open');
+    await page
+      .getByRole('button', { name: 'Set status of Weak hash number 3', exact: true })
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Set the status' });
+    await dialog.getByLabel('Status').selectOption('False positive');
+    await dialog.getByLabel('Comment').fill('only in a test');
+    await dialog.getByRole('button', { name: 'Set status' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: 'Set to false positive: Weak hash number 3' })
+      .waitFor();
+    await page.getByLabel('Status').selectOption('False positive');
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^1 finding$/ })
+      .waitFor();
+    await page.getByRole('link', { name: 'Weak hash number 3' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Weak hash number 3' }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'only in a test' }).waitFor();
+    assert.equal(
+      await page.getByRole('link', { name: 'example.com/weak-hash' }).getAttribute('href'),
+      'https://example.com/weak-hash',
+    );
+    assertNoFaults();
+  });
+
+  test('shows what a report says as text: no element and no script link comes of it', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash: '#/findings' });
+    await page.getByRole('link', { name: HOSTILE_TITLE }).click();
+    await page.getByRole('heading', { level: 1, name: HOSTILE_TITLE }).waitFor();
+    await page.getByText('javascript:').waitFor();
+    assert.equal(await page.locator('main img, main b').count(), 0);
+    assert.equal(await page.locator('a[href^="javascript:"]').count(), 0);
+    assert.equal(await page.title(), `${HOSTILE_TITLE} · Muster`);
+    assertNoFaults();
+  });
+
+  test('shows an upload with its receipt, whose outcomes add up', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash: '#/uploads' });
+    await page
+      .getByRole('table', { name: 'uploads' })
+      .getByRole('rowheader')
+      .getByRole('link')
+      .click();
+    const outcomes = page.getByRole('table', { name: 'Findings of this upload by outcome' });
+    await outcomes.waitFor();
+    const numbers = await outcomes.locator('td.number').allTextContents();
+    const received = numbers.map(Number).pop();
+    assert.equal(received, FINDINGS);
+    assert.equal(
+      numbers.slice(0, -1).reduce((sum, text) => sum + Number(text), 0),
+      FINDINGS,
+    );
+    assertNoFaults();
+  });
+
+  test('creates a command, says what is wrong with its payload first, and cancels it', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash: '#/commands' });
+    await page.getByRole('heading', { name: 'No command yet' }).waitFor();
+    await page.getByRole('button', { name: 'New command' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New command' });
+    await dialog.getByLabel('Runner').selectOption('first-runner');
+    await dialog.getByLabel('Payload').fill('{');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').filter({ hasText: 'This is not JSON' }).waitFor();
+    await dialog.getByLabel('Payload').fill('{"target": "https://github.com/example/shop"}');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const row = page.getByRole('table', { name: 'commands' }).getByRole('row').nth(1);
+    await row.getByText('pending').waitFor();
+    await row.getByRole('button', { name: 'Cancel the command scan' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the command' }).click();
+    await row.getByText('canceled').waitFor();
+    assertNoFaults();
+  });
+
+  test('is nowhere wider than a screen of 400 px', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { width: 400 });
+    for (const [name, sign] of [
+      ['Findings', '50 findings'],
+      ['Uploads', '1 upload'],
+      ['Assets', '1 asset'],
+      ['Fleet', '1 runner'],
+    ] as const) {
+      await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }).click();
+      await page.getByRole('status').filter({ hasText: sign }).waitFor();
+      const overhang = 'document.documentElement.scrollWidth - innerWidth';
+      assert.equal(await page.evaluate(overhang), 0, name);
+    }
+    assertNoFaults();
+  });
+
+  test('goes back to the sign-in page with the reason when the token is revoked', async () => {
+    const doomed = await startServer();
+    try {
+      const { page } = await visitAs(browser, doomed);
+      await revokeOperator(doomed);
+      await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+      await page.getByRole('status').filter({ hasText: 'expired or was revoked' }).waitFor();
+      assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    } finally {
+      await doomed.stop();
+    }
+  });
+});
+
+/** With the token itself: it is the only one. */
+async function revokeOperator({ url, operatorToken }: TestServer): Promise<void> {
+  const options = { baseUrl: url, key: operatorToken };
+  const { body } = await call(endpoints.listKeys, {}, options);
+  const own = body.items.find((key) => operatorToken.startsWith(`mst_op_${key.key_id}`));
+  assert(own !== undefined);
+  await call(endpoints.revokeKey, { params: { id: own.id } }, options);
+}
