@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { browserMissing, openBrowser, type TestBrowser } from './browser.ts';
 
 const PAGE = `<!doctype html><title>Muster</title>
-<button onclick="document.querySelector('p').textContent = 'reported in'">report</button><p>absent</p>`;
+<button onclick="document.querySelector('p').textContent = 'reported in'">report</button><p>absent</p><input type="password" aria-label="key">`;
 
 describe('the test browser', { skip: browserMissing() }, () => {
   let browser: TestBrowser;

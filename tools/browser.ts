@@ -117,7 +117,7 @@ async function unpackOnce(shared: string): Promise<string> {
   const place = path.join(shared, 'chromium');
   if (await exists(place)) return place;
   const draft = await fs.mkdtemp(`${place}-`);
-  await unpackInto(draft);
+  await unpackInto(draft, place);
   try {
     await fs.rename(draft, place);
   } catch (error) {
@@ -128,7 +128,7 @@ async function unpackOnce(shared: string): Promise<string> {
 }
 
 /** Chromium itself (200 MB), the libraries named after the Lambda image `al2023`, and one font family. */
-async function unpackInto(folder: string): Promise<void> {
+async function unpackInto(folder: string, place: string): Promise<void> {
   const [binary, libraries, fonts] = await Promise.all(
     ['chromium.br', 'al2023.tar.br', 'fonts.tar.br'].map(decompressPacked),
   );
@@ -138,8 +138,8 @@ async function unpackInto(folder: string): Promise<void> {
   await fs.writeFile(path.join(folder, 'chromium'), binary, { mode: 0o755 });
   await untar(libraries, path.join(folder, 'libraries'));
   await untar(fonts, path.join(folder, 'fonts'));
-  // The packed configuration points to Lambda's folders.
-  await fs.writeFile(path.join(folder, 'fonts', 'fonts.conf'), fontConfiguration(folder));
+  // The packed configuration points to Lambda's folders; ours to where the folder will stand.
+  await fs.writeFile(path.join(folder, 'fonts', 'fonts.conf'), fontConfiguration(place));
 }
 
 async function decompressPacked(name: string): Promise<Buffer> {
@@ -149,12 +149,16 @@ async function decompressPacked(name: string): Promise<Buffer> {
   return promisify(brotliDecompress)(await fs.readFile(packed));
 }
 
+/** Without a family to fall back on, this Chromium's font code ends the process on a page with a text field. */
 function fontConfiguration(folder: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>${path.join(folder, 'fonts', 'fonts')}</dir>
   <cachedir>${path.join(folder, 'font-cache')}</cachedir>
+  <match target="pattern">
+    <edit name="family" mode="append" binding="weak"><string>Open Sans</string></edit>
+  </match>
 </fontconfig>
 `;
 }

@@ -43,14 +43,22 @@ async function withReport<T>(body: (report: Report) => Promise<T>): Promise<T> {
   }
 }
 
-async function ingest(report: Report): Promise<Row[]> {
-  say('2 ingest on SQLite …');
-  const rows = await ingestRows('sqlite', report, '');
-  say('2 ingest on PostgreSQL …');
+/** Runs one part. When it fails the others still count: its error is told, and the exit code is 1. */
+async function part(rows: Row[], title: string, measure: () => Promise<Row[]>): Promise<void> {
+  say(`${title} …`);
+  try {
+    rows.push(...(await measure()));
+  } catch (error) {
+    process.exitCode = 1;
+    say(`${title}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  }
+}
+
+async function ingestIntoPostgres(report: Report): Promise<Row[]> {
   const postgres = await startPostgres({ durable: true });
   try {
     process.env[ADMIN_URL_VARIABLE] = postgres.adminUrl;
-    return [...rows, ...(await ingestRows('postgres', report, postgres.adminUrl))];
+    return await ingestRows('postgres', report, postgres.adminUrl);
   } finally {
     await postgres.stop();
   }
@@ -58,23 +66,19 @@ async function ingest(report: Report): Promise<Row[]> {
 
 async function run(): Promise<Row[]> {
   const rows: Row[] = [];
-  if (wanted.has('1')) {
-    say('1 heartbeats …');
-    rows.push(await heartbeatRow());
-  }
+  if (wanted.has('1')) await part(rows, '1 heartbeats', async () => [await heartbeatRow()]);
   if (wanted.has('2') || wanted.has('3')) {
     await withReport(async (report) => {
-      if (wanted.has('2')) rows.push(...(await ingest(report)));
+      if (wanted.has('2')) {
+        await part(rows, '2 ingest, SQLite', () => ingestRows('sqlite', report, ''));
+        await part(rows, '2 ingest, PostgreSQL', () => ingestIntoPostgres(report));
+      }
       if (wanted.has('3')) {
-        say('3 heartbeats beside an upload …');
-        rows.push(await latencyRow(report));
+        await part(rows, '3 heartbeats beside an upload', async () => [await latencyRow(report)]);
       }
     });
   }
-  if (wanted.has('4')) {
-    say('4 start …');
-    rows.push(await startRow());
-  }
+  if (wanted.has('4')) await part(rows, '4 start', async () => [await startRow()]);
   return rows;
 }
 

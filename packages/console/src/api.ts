@@ -1,5 +1,6 @@
-// The way to the server: the contract's typed client with this session's token, and the hooks with which pages read,
-// page and change. A 401 ends the session, wherever it happens. Retries only what may pass by itself.
+// The way to the server: the contract's typed client with this session's token, and the hooks with
+// which pages read, page and change. A 401 ends the session, wherever it happens. Retries only what
+// may pass by itself.
 
 import {
   ApiError,
@@ -24,10 +25,16 @@ import { currentSession, endSession } from './session.ts';
 /** The folder that this page was served from: the server may stand behind a path prefix. */
 const BASE_URL = new URL('.', location.href).href.replace(/\/$/, '');
 
-/** How often a list that changes by itself is read again. Runners beat each 5 to 60 s: more would show nothing new. */
+/**
+ * How often a list that changes by itself is read again. Runners beat each 5 to 60 s: more would
+ * show nothing new.
+ */
 export const REFRESH_MS = 5_000;
 
-/** Lists of which more than one page is loaded are read again less often: every page costs a request. */
+/**
+ * Lists of which more than one page is loaded are read again less often: every page costs a
+ * request.
+ */
 const REFRESH_LONG_MS = 20_000;
 
 const RETRIES_MAX = 2;
@@ -41,7 +48,8 @@ export function isTransient(error: Error): boolean {
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The server may be on this machine: the browser's idea of being online says nothing about it.
+      // The server may be on this machine: the browser's idea of being online says nothing about
+      // it.
       networkMode: 'always',
       retry: (failures, error) => isTransient(error) && failures < RETRIES_MAX,
       retryDelay: (failures, error) => {
@@ -54,7 +62,9 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** Calls an endpoint as the operator who is signed in. Rejects with ApiError, or as `fetch` does. */
+/**
+ * Calls an endpoint as the operator who is signed in. Rejects with ApiError, or as `fetch` does.
+ */
 export async function request<E extends Endpoint>(
   endpoint: E,
   input: CallInput<E> = {},
@@ -93,7 +103,10 @@ export function useMe(): UseQueryResult<Me> {
   });
 }
 
-/** Viewers read; analysts and admins change findings and commands (contract, `auth` of the endpoints). */
+/**
+ * Viewers read; analysts and admins change findings and commands (contract, `auth` of the
+ * endpoints).
+ */
 export function useMayChange(): boolean {
   const role = useMe().data?.role;
   return role === 'analyst' || role === 'admin';
@@ -117,8 +130,8 @@ export interface List<Item> {
 }
 
 /**
- * A list, page by page. `key` names it and everything that `load` depends on; with `refreshMs` all its pages are read
- * again that often.
+ * A list, page by page. `key` names it and everything that `load` depends on; with `refreshMs` all
+ * its pages are read again that often.
  */
 export function useList<Item>(
   key: readonly unknown[],
@@ -150,7 +163,10 @@ export function useList<Item>(
   };
 }
 
-/** One thing; with `refreshMs` read again that often, as long as `refreshMs` gives a number for what was read. */
+/**
+ * One thing; with `refreshMs` read again that often, as long as `refreshMs` gives a number for what
+ * was read.
+ */
 export function useOne<Item>(
   key: readonly unknown[],
   load: (signal: AbortSignal) => Promise<Item>,

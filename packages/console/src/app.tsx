@@ -1,4 +1,5 @@
-// What is shown: the sign-in page without a token; with one, the shell around the page that the hash names.
+// What is shown: the sign-in page without a token; with one, the shell around the page that the
+// hash names.
 
 import { Shell } from './components/shell.tsx';
 import { AssetsPage } from './pages/assets.tsx';

@@ -1,6 +1,6 @@
-// What the console reads of a finding's detail. On the wire it is a document whose members may all be absent ("not
-// said"), and old rows may have been written by an older server: so everything is looked at before it is believed, and
-// what doesn't fit is left out. Pure.
+// What the console reads of a finding's detail. On the wire it is a document whose members may all
+// be absent ("not said"), and old rows may have been written by an older server: so everything is
+// looked at before it is believed, and what doesn't fit is left out. Pure.
 
 export interface Place {
   readonly where: string | null;

@@ -1,5 +1,6 @@
-// Where the operator is, as the hash says it: `#/findings`, `#/findings/<id>`, `#/findings?status=open`. Everything that
-// a list is filtered by stands there, so that the back button, bookmarks and shared links work.
+// Where the operator is, as the hash says it: `#/findings`, `#/findings/<id>`,
+// `#/findings?status=open`. Everything that a list is filtered by stands there, so that the back
+// button, bookmarks and shared links work.
 
 import { useMemo, useSyncExternalStore } from 'react';
 

@@ -1,5 +1,6 @@
-// Who is signed in: the operator token, in this tab's sessionStorage and nowhere else, and why the last session ended.
-// A small store that React subscribes to; api.ts ends the session when the server refuses the token.
+// Who is signed in: the operator token, in this tab's sessionStorage and nowhere else, and why the
+// last session ended. A small store that React subscribes to; api.ts ends the session when the
+// server refuses the token.
 
 import { useSyncExternalStore } from 'react';
 
@@ -21,7 +22,10 @@ export function beginSession(token: string): void {
   change({ token, ended: null });
 }
 
-/** Forgets the token. Does nothing if `token` is no longer the one in use: its late answer must not end a new session. */
+/**
+ * Forgets the token. Does nothing if `token` is no longer the one in use: its late answer must not
+ * end a new session.
+ */
 export function endSession(token: string | null, reason: string): void {
   if (session.token === null || session.token !== token) return;
   sessionStorage.removeItem(STORAGE_NAME);

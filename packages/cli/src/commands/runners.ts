@@ -86,7 +86,7 @@ const create = command({
   summary: 'Create a runner and its first key',
   details: ['The key is printed once, on stdout; the server keeps only its hash.'],
   operands: ['NAME'],
-  options: { label: labels('a label for commands to choose by') },
+  options: { label: labels('a label, as name=value; may be given several times') },
   examples: [
     'muster runners create build-1',
     'muster runners create build-1 --label team=web --label zone=eu',

@@ -1,4 +1,5 @@
-// A command to paste, with a button that copies it where the browser allows that (secure origins only).
+// A command to paste, with a button that copies it where the browser allows that (secure origins
+// only).
 
 import { useState } from 'react';
 import { announce } from '../notice.ts';

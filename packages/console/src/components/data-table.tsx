@@ -1,5 +1,6 @@
-// A table of rows on TanStack Table's model. On narrow screens the style sheet turns each row into a card, in which every
-// cell shows its column's name; the explicit roles keep it a table for screen readers, which `display` would take away.
+// A table of rows on TanStack Table's model. On narrow screens the style sheet turns each row into
+// a card, in which every cell shows its column's name; the explicit roles keep it a table for
+// screen readers, which `display` would take away.
 
 import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table';
 

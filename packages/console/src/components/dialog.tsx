@@ -1,5 +1,6 @@
-// A modal dialog on the browser's own element: focus stays inside, Escape closes, and the focus returns to where it was.
-// Its content exists only while it is open, so that every opening starts anew.
+// A modal dialog on the browser's own element: focus stays inside, Escape closes, and the focus
+// returns to where it was. Its content exists only while it is open, so that every opening starts
+// anew.
 
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { focusHeading } from '../focus.ts';

@@ -1,4 +1,5 @@
-// The filters of a list. They live in the address (route.ts): choosing one goes there, and the list follows.
+// The filters of a list. They live in the address (route.ts): choosing one goes there, and the list
+// follows.
 
 import { type FormEvent, type ReactNode, useId } from 'react';
 import { textIn } from '../form-text.ts';
@@ -47,7 +48,9 @@ export function ChoiceFilter({
   );
 }
 
-/** A text; takes effect with Enter or on leaving the field, so that not every key asks the server. */
+/**
+ * A text; takes effect with Enter or on leaving the field, so that not every key asks the server.
+ */
 export function TextFilter(filter: FilterProps) {
   const id = useId();
   const value = filter.filters.get(filter.name) ?? '';

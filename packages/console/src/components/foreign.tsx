@@ -1,5 +1,6 @@
-// Texts and links that came in with reports or from runners: somebody else wrote them. React escapes the text; here its
-// direction is kept from spilling over, and only http and https addresses become links.
+// Texts and links that came in with reports or from runners: somebody else wrote them. React
+// escapes the text; here its direction is kept from spilling over, and only http and https
+// addresses become links.
 
 import type { ReactNode } from 'react';
 import { Mark } from './mark.tsx';
@@ -16,7 +17,10 @@ export function ForeignBlock({ text }: { readonly text: string }) {
   );
 }
 
-/** A link when the address is http or https, else its text alone: `javascript:` and friends must never be clickable. */
+/**
+ * A link when the address is http or https, else its text alone: `javascript:` and friends must
+ * never be clickable.
+ */
 export function ForeignLink({
   address,
   children,

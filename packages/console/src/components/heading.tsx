@@ -1,5 +1,5 @@
-// The head of a page: its only h1, which also becomes the tab's title and takes the focus on arrival, with an optional
-// way back and an optional action beside it.
+// The head of a page: its only h1, which also becomes the tab's title and takes the focus on
+// arrival, with an optional way back and an optional action beside it.
 
 import { type ReactNode, useEffect } from 'react';
 import { Mark } from './mark.tsx';

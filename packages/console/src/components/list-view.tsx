@@ -1,5 +1,6 @@
-// A list in all its states: being read, failed, empty (with what to do next), filtered to nothing, shown, and with more
-// to load. The line with the count is a live region: it says what a filter or "load more" has done.
+// A list in all its states: being read, failed, empty (with what to do next), filtered to nothing,
+// shown, and with more to load. The line with the count is a live region: it says what a filter or
+// "load more" has done.
 
 import type { ReactNode } from 'react';
 import type { List } from '../api.ts';

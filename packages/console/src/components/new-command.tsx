@@ -1,5 +1,6 @@
-// Creating a command: for one runner or for whichever claims it first. The payload is JSON that the operator writes; it is
-// checked here before it is sent, so that a typing error is said beside the field.
+// Creating a command: for one runner or for whichever claims it first. The payload is JSON that the
+// operator writes; it is checked here before it is sent, so that a typing error is said beside the
+// field.
 
 import { endpoints, type NewCommand, PRIORITIES, type Priority } from '@muster/contract';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';

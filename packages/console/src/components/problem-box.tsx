@@ -1,5 +1,6 @@
-// What went wrong, so that the operator can act or ask: the problem's detail, the places it names, its code and the id
-// under which the server logged the request (RFC 9457 with our members). Network faults are said in plain words.
+// What went wrong, so that the operator can act or ask: the problem's detail, the places it names,
+// its code and the id under which the server logged the request (RFC 9457 with our members).
+// Network faults are said in plain words.
 
 import { ApiError } from '@muster/contract';
 

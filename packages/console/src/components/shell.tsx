@@ -1,5 +1,6 @@
-// The frame of every page behind the sign-in: skip link, navigation, who is signed in, the line that says what the last
-// action did, and the page itself. Moves the focus to the new page's heading when the operator goes somewhere.
+// The frame of every page behind the sign-in: skip link, navigation, who is signed in, the line
+// that says what the last action did, and the page itself. Moves the focus to the new page's
+// heading when the operator goes somewhere.
 
 import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
 import { queryClient, useMe } from '../api.ts';
@@ -64,7 +65,9 @@ function skipToMain(event: MouseEvent): void {
   document.getElementById('main')?.focus();
 }
 
-/** On every way to another page, but not at the start: there the browser's own order is expected. */
+/**
+ * On every way to another page, but not at the start: there the browser's own order is expected.
+ */
 function useArrival(place: string): void {
   const before = useRef(place);
   useEffect(() => {

@@ -1,5 +1,6 @@
-// Setting the status of a finding: the form, used on the finding's page, and a button that opens it in a dialog, used in
-// the list. `accepted` may have an end, after which the server opens the finding again.
+// Setting the status of a finding: the form, used on the finding's page, and a button that opens it
+// in a dialog, used in the list. `accepted` may have an end, after which the server opens the
+// finding again.
 
 import { endpoints, FINDING_STATUSES, type Finding, type FindingStatus } from '@muster/contract';
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react';

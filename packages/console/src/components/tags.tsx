@@ -1,4 +1,5 @@
-// Severity, status and presence as small labels. Each says its word and has a shape of its own: colour only helps.
+// Severity, status and presence as small labels. Each says its word and has a shape of its own:
+// colour only helps.
 
 import { type Severity, SEVERITIES } from '@muster/contract';
 import { words } from '../format.ts';

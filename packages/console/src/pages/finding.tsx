@@ -1,4 +1,5 @@
-// One finding: what it is, where, what decides its severity, its history; and the form that decides on it.
+// One finding: what it is, where, what decides its severity, its history; and the form that decides
+// on it.
 
 import { endpoints, type ReplyOf } from '@muster/contract';
 import { request, useMayChange, useOne } from '../api.ts';

@@ -1,4 +1,5 @@
-// Findings, worst first: filtered by status, severity, tool, rule, path and asset, and decided on from here.
+// Findings, worst first: filtered by status, severity, tool, rule, path and asset, and decided on
+// from here.
 
 import { endpoints, FINDING_STATUSES, type Finding, SEVERITIES } from '@muster/contract';
 import { request, useList, useMayChange } from '../api.ts';
@@ -83,7 +84,9 @@ function Where({ finding }: { readonly finding: Finding }) {
 
 const TEXTS = ['asset_id', 'tool', 'rule_id', 'path'] as const;
 
-/** The part of the address that the API takes, with the words checked: somebody may have typed them. */
+/**
+ * The part of the address that the API takes, with the words checked: somebody may have typed them.
+ */
 function queryOf(filters: URLSearchParams) {
   const status = wordOf(FINDING_STATUSES, filters.get('status'));
   const severity = wordOf(SEVERITIES, filters.get('severity'));

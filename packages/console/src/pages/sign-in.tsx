@@ -1,4 +1,5 @@
-// The way in: an operator token, checked with the server before the tab keeps it. Says why the last session ended.
+// The way in: an operator token, checked with the server before the tab keeps it. Says why the last
+// session ended.
 
 import { ApiError } from '@muster/contract';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
@@ -88,7 +89,10 @@ function SignInForm() {
   );
 }
 
-/** What can be told without asking; null lets the server decide. Anything but visible ASCII can't be in a header. */
+/**
+ * What can be told without asking; null lets the server decide. Anything but visible ASCII can't be
+ * in a header.
+ */
 function mistakeIn(token: string): string | null {
   if (token === '') return 'Paste your operator token.';
   if (!/^[!-~]+$/.test(token)) return 'A token has no blanks and no special characters.';

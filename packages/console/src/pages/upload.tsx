@@ -1,4 +1,5 @@
-// One upload: its state, its receipt or its problem, and the facts that help to find it again. Follows the processing.
+// One upload: its state, its receipt or its problem, and the facts that help to find it again.
+// Follows the processing.
 
 import { endpoints, type Upload } from '@muster/contract';
 import { request, useOne } from '../api.ts';

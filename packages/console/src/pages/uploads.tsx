@@ -1,4 +1,5 @@
-// Uploads: what runners handed in, how far it is, and what became of it. Reads itself again every few seconds.
+// Uploads: what runners handed in, how far it is, and what became of it. Reads itself again every
+// few seconds.
 
 import { endpoints, type Receipt, type Upload, UPLOAD_STATES } from '@muster/contract';
 import { REFRESH_MS, request, useList } from '../api.ts';
@@ -135,10 +136,11 @@ export function UploadsPage({ filters }: { readonly filters: URLSearchParams }) 
   );
 }
 
-/** Paste-ready but for the key: it is shown once, at the first start, and the console never sees it. */
+/**
+ * Paste-ready but for the key: it is shown once, at the first start, and the console never sees it.
+ */
 export function NoUpload() {
   const server = new URL('.', location.href).href.replace(/\/$/, '');
-  const about = 'repository_url=https://github.com/example/shop&branch=main';
   return (
     <>
       <h2>No report yet</h2>
@@ -146,14 +148,23 @@ export function NoUpload() {
         Hand in a SARIF 2.1.0 or CTIS report with a runner key (<code>mst_rnr_…</code>, printed at
         the server’s first start).
       </p>
-      <CopyBlock
-        label="With curl"
-        text={`export MUSTER_KEY=mst_rnr_…\ncurl -sS -H "Authorization: Bearer $MUSTER_KEY" --data-binary @report.sarif '${server}/api/v1/agent/ingest/sarif?${about}'`}
-      />
-      <CopyBlock
-        label="With Muster’s command line"
-        text={`export MUSTER_KEY=mst_rnr_…\nMUSTER_URL=${server} npx muster upload --repository https://github.com/example/shop --branch main report.sarif`}
-      />
+      <CopyBlock label="With curl" text={withCurl(server)} />
+      <CopyBlock label="With Muster’s command line" text={withMuster(server)} />
     </>
   );
 }
+
+const REPOSITORY = 'https://github.com/example/shop';
+
+const withCurl = (server: string): string =>
+  [
+    'export MUSTER_KEY=mst_rnr_…',
+    'curl -sS -H "Authorization: Bearer $MUSTER_KEY" --data-binary @report.sarif \\',
+    `  '${server}/api/v1/agent/ingest/sarif?repository_url=${REPOSITORY}&branch=main'`,
+  ].join('\n');
+
+const withMuster = (server: string): string =>
+  [
+    `export MUSTER_URL=${server} MUSTER_KEY=mst_rnr_…`,
+    `npx muster upload --repository ${REPOSITORY} --branch main report.sarif`,
+  ].join('\n');

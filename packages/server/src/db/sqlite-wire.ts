@@ -153,7 +153,7 @@ export function unpackRows(packed: PackedRows, copied: boolean): StoredValue[][]
     for (let column = 0; column < width; column++) {
       const number = numbers[first + column] as number;
       let value: StoredValue = null;
-      switch (kinds[first + column]) {
+      switch (kinds[first + column] as number) {
         case NULL:
           break;
         case NUMBER:

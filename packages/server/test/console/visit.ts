@@ -1,4 +1,5 @@
-// What the console's tests share: a page of the real console that is watched for faults, and a report to look at.
+// What the console's tests share: a page of the real console that is watched for faults, and a
+// report to look at.
 
 import assert from 'node:assert/strict';
 import { globSync, statSync } from 'node:fs';
@@ -11,7 +12,10 @@ import type { TestServer } from '../harness.ts';
 
 const CONSOLE = fileURLToPath(new URL('../../../console/', import.meta.url));
 
-/** The server serves what was built: a build older than the sources would let these tests prove nothing. */
+/**
+ * The server serves what was built: a build older than the sources would let these tests prove
+ * nothing.
+ */
 export function assertBuilt(): void {
   const builtMs = statSync(path.join(CONSOLE, 'dist/index.html'), {
     throwIfNoEntry: false,
@@ -27,8 +31,9 @@ export function assertBuilt(): void {
 export interface Visit {
   readonly page: Page;
   /**
-   * Fails if the page has logged an error, thrown, broken its content policy or asked another origin. A refused
-   * request is logged by the browser itself: `refusals` says how many there should be.
+   * Fails if the page has logged an error, thrown, broken its content policy or asked another
+   * origin. A refused request is logged by the browser itself: `refusals` says how many there
+   * should be.
    */
   assertNoFaults(refusals?: number): void;
 }
@@ -91,7 +96,10 @@ export const FINDINGS = 2 * limits.pageLimitDefault + 1;
 export const HOSTILE_TITLE = '<img src=x onerror="document.title=\'taken\'"> <b>bold</b>';
 export const HOSTILE_LINK = 'javascript:document.title="taken"';
 
-/** Hands in a report with the runner's key: one critical finding that is hostile, the others of medium severity. */
+/**
+ * Hands in a report with the runner's key: one critical finding that is hostile, the others of
+ * medium severity.
+ */
 export async function handIn(server: TestServer): Promise<void> {
   const about = 'repository_url=https://github.com/example/shop&branch=main';
   const response = await fetch(`${server.url}/api/v1/agent/ingest/sarif?${about}`, {

@@ -11,7 +11,7 @@ const { data, tenantId, name } = workerData;
 const database = await openInWorker(data);
 const port = parentPort as MessagePort;
 
-port.on('message', async (told: 'write' | 'hold' | 'end') => {
+async function obey(told: 'write' | 'hold' | 'end'): Promise<void> {
   if (told === 'write') {
     await addTenant(database.system(), randomUUID(), `single of ${name}`);
     await database.transaction(tenantId, async (tx) => {
@@ -30,5 +30,9 @@ port.on('message', async (told: 'write' | 'hold' | 'end') => {
     await database.close();
     port.close();
   }
+}
+
+port.on('message', (told: 'write' | 'hold' | 'end') => {
+  void obey(told);
 });
 port.postMessage('ready');

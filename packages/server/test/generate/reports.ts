@@ -164,20 +164,29 @@ export function ctisOf(random: Random, sight: Sight): unknown {
   };
 }
 
-/** One run with `count` results, all distinct by content: as large as a test needs. */
-export function largeSarif(count: number, tool = 'Semgrep'): unknown {
-  const results = Array.from({ length: count }, (_, index) => ({
-    ruleId: `rule-${index % 20}`,
-    level: 'warning',
-    message: { text: `Finding number ${index} of a large report.` },
-    locations: [
-      {
-        physicalLocation: {
-          artifactLocation: { uri: `src/module-${index % 100}/file.ts` },
-          region: { startLine: 1 + index, snippet: { text: `danger(${index})` } },
+/**
+ * One run with results number `from` to `to` - 1: as large as a test needs. Every second one has the same content as
+ * others of its file and rule, and only its line to tell it from them. `shift` moves all of them down.
+ */
+export function largeSarif(to: number, tool = 'Semgrep', from = 0, shift = 0): unknown {
+  const results = Array.from({ length: to - from }, (_, position) => {
+    const index = from + position;
+    return {
+      ruleId: `rule-${index % 20}`,
+      level: 'warning',
+      message: { text: 'A finding of a large report.' },
+      locations: [
+        {
+          physicalLocation: {
+            artifactLocation: { uri: `src/module-${index % 100}/file.ts` },
+            region: {
+              startLine: 1 + index + shift,
+              snippet: { text: index % 2 === 0 ? 'danger()' : `danger(${index})` },
+            },
+          },
         },
-      },
-    ],
-  }));
+      ],
+    };
+  });
   return { version: '2.1.0', runs: [{ tool: { driver: { name: tool } }, results }] };
 }

@@ -103,6 +103,7 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
     tenant: (id) => database.tenant(id),
     lists: (id) => database.lists(id),
     system: () => database.system(),
+    systemLists: () => database.systemLists(),
     workerData: () => database.workerData(),
     close: () => database.close(),
     transaction: async (scope, body) => {

@@ -1,0 +1,291 @@
+// The life of keys (contract §7) and enrolment: candidate → proven → retired, lost answers, budgets, revocation.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { limits } from '@muster/contract';
+import { BACKENDS } from '../harness.ts';
+import { type Answer, type Fields, ok, problemOf, send } from './wire.ts';
+import {
+  forgiveFailures,
+  keyIdOf,
+  look,
+  newKey,
+  newRunner,
+  operate,
+  revokeKey,
+  type Runner,
+  runnerCall,
+  startWorld,
+  type World,
+} from './world.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+for (const backend of BACKENDS) {
+  let world: World;
+  before(async () => {
+    world = await startWorld(backend);
+  });
+  after(async () => await world.stop());
+
+  const beat = async (key: string): Promise<Answer> => await runnerCall(world, key, '/heartbeat');
+  const good = async (key: string): Promise<Fields> => ok(await beat(key));
+  const dead = async (key: string): Promise<Fields> => problemOf(await beat(key), 'unauthorized');
+  const renew = async (key: string): Promise<string> =>
+    String(ok(await runnerCall(world, key, '/renew'))['api_key']);
+  const stateOf = async (runner: Runner, key: string): Promise<unknown> => {
+    const page = await look(world, world.own.admin, `/api/v1/keys?runner_id=${runner.id}`);
+    const keys = page['items'] as Fields[];
+    return keys.find((candidate) => candidate['key_id'] === keyIdOf(key))?.['state'];
+  };
+  const pass = (ms: number): void => {
+    world.server.clock.advance(ms);
+    forgiveFailures(world);
+  };
+
+  describe(`renewal on ${backend}`, { concurrency: false }, () => {
+    test('a renewed key is a candidate until it is used, then proven; the old one lives 15 minutes more', async () => {
+      const runner = await newRunner(world);
+      const next = await renew(runner.key);
+      assert.equal(await stateOf(runner, next), 'candidate');
+      pass(HOUR_MS);
+      await good(runner.key);
+      await good(next);
+      assert.equal(await stateOf(runner, next), 'proven');
+      pass(13 * MINUTE_MS);
+      await good(runner.key);
+      pass(2 * MINUTE_MS);
+      await dead(runner.key);
+      await good(next);
+      assert.equal((await good(next))['agent_id'], runner.id);
+    });
+
+    test('a lost answer locks nobody out: the old key renews again, hours later', async () => {
+      const runner = await newRunner(world);
+      await renew(runner.key);
+      pass(12 * HOUR_MS);
+      const next = await renew(runner.key);
+      await good(runner.key);
+      await good(next);
+    });
+
+    test('a superseded candidate is accepted until one of them is proven, then only that one', async () => {
+      const runner = await newRunner(world);
+      const [first, second, third] = [
+        await renew(runner.key),
+        await renew(runner.key),
+        await renew(runner.key),
+      ];
+      assert.equal(await stateOf(runner, first), 'superseded');
+      await good(second);
+      await dead(first);
+      await dead(third);
+      await good(runner.key);
+      pass(limits.keyGraceMs);
+      await dead(runner.key);
+      await good(second);
+    });
+
+    test('after a proof at most two keys of the line are alive, however many were made', async () => {
+      const runner = await newRunner(world);
+      const keys = [runner.key];
+      for (let n = 0; n < 4; n += 1) keys.push(await renew(runner.key));
+      const uses = await Promise.all(keys.slice(1).map(async (key) => (await beat(key)).status));
+      assert.ok(uses.includes(200), 'one of them got through');
+      forgiveFailures(world);
+      const alive = await Promise.all(keys.map(async (key) => (await beat(key)).status));
+      const count = alive.filter((status) => status === 200).length;
+      assert.ok(count >= 1 && count <= 2, `${count} keys are alive`);
+    });
+
+    test('a renewed key carries the scopes of the one it was renewed with, and lives 90 days', async () => {
+      const runner = await newRunner(world);
+      const narrow = await newKey(world, runner.id, { scopes: ['ingest', 'renew'] });
+      const reply = ok(await runnerCall(world, narrow, '/renew'));
+      const lifeMs = Date.parse(String(reply['expires_at'])) - world.server.clock.nowMs();
+      assert.ok(Math.abs(lifeMs - 90 * DAY_MS) < MINUTE_MS);
+      const next = String(reply['api_key']);
+      const id = '01a1fc23-b6cf-7067-93f1-625de03b92e4';
+      problemOf(await runnerCall(world, next, `/commands/${id}/start`), 'unauthorized');
+      await good(next);
+      pass(90 * DAY_MS - HOUR_MS);
+      await good(next);
+      pass(2 * HOUR_MS);
+      await dead(next);
+    });
+
+    test('the presented key never lives beyond its own expiry', async () => {
+      const runner = await newRunner(world);
+      const short = await newKey(world, runner.id, { expires_in: 300 });
+      await good(await renew(short));
+      pass(4 * MINUTE_MS);
+      await good(short);
+      pass(2 * MINUTE_MS);
+      await dead(short);
+    });
+
+    test('keys made by an operator don’t expire unless asked', async () => {
+      const runner = await newRunner(world);
+      pass(1000 * DAY_MS);
+      await good(runner.key);
+    });
+
+    test('five renewals at once, then one in 120 s; the presented key stays good; others are free', async () => {
+      const [runner, other] = [await newRunner(world), await newRunner(world)];
+      for (let n = 0; n < limits.renewBurst; n += 1) await renew(runner.key);
+      const answer = await runnerCall(world, runner.key, '/renew');
+      problemOf(answer, 'rate_limited');
+      assert.ok(Number(answer.headers['retry-after']) <= 120);
+      await good(runner.key);
+      await renew(other.key);
+      pass(Number(answer.headers['retry-after']) * 1000);
+      const next = await renew(runner.key);
+      problemOf(await runnerCall(world, runner.key, '/renew'), 'rate_limited');
+      problemOf(await runnerCall(world, next, '/renew'), 'rate_limited');
+    });
+  });
+
+  describe(`revocation on ${backend}`, { concurrency: false }, () => {
+    test('a revoked key is dead at once, its siblings live on, and a repeat is harmless', async () => {
+      const runner = await newRunner(world);
+      const extra = await newKey(world, runner.id);
+      await good(extra);
+      await revokeKey(world, extra);
+      await dead(extra);
+      await revokeKey(world, extra);
+      await good(runner.key);
+    });
+
+    test('a revoked runner is shut out with every key, candidates too, for good', async () => {
+      const runner = await newRunner(world);
+      const keys = [runner.key, await newKey(world, runner.id), await renew(runner.key)];
+      const path = `/api/v1/runners/${runner.id}`;
+      await operate(world, world.own.admin, `${path}/revoke`, undefined, 200);
+      for (const key of keys) await dead(key);
+      await operate(world, world.own.admin, `${path}/revoke`, undefined, 200);
+      const call = { method: 'POST', path: `${path}/resume`, key: world.own.admin };
+      problemOf(await send(world.url, call), 'invalid_transition');
+      for (const key of keys) await dead(key);
+    });
+
+    test('a revoked runner gets no new key', async () => {
+      const runner = await newRunner(world);
+      const path = `/api/v1/runners/${runner.id}/revoke`;
+      await operate(world, world.own.admin, path, undefined, 200);
+      const body = { runner_id: runner.id };
+      const call = { method: 'POST', path: '/api/v1/keys', key: world.own.admin, body };
+      const answer = await send(world.url, call);
+      if (answer.status === 201) await dead(String(ok(answer, 201)['api_key']));
+      else assert.ok([404, 409].includes(answer.status), answer.text);
+    });
+
+    test('of a key only its beginning is ever shown again', async () => {
+      const runner = await newRunner(world);
+      await good(runner.key);
+      const { text } = await send(world.url, {
+        path: `/api/v1/keys?runner_id=${runner.id}`,
+        key: world.own.admin,
+      });
+      assert.ok(text.includes(keyIdOf(runner.key)));
+      assert.ok(!text.includes(runner.key.slice(-38)));
+      assert.ok(!/secret|hash/i.test(text), text);
+    });
+  });
+
+  describe(`enrolment on ${backend}`, { concurrency: false }, () => {
+    const token = async (more: Fields = {}): Promise<string> => {
+      const made = await operate(world, world.own.admin, '/api/v1/enrolment-tokens', more, 201);
+      return String(made['api_key']);
+    };
+    const enrol = async (key: string, body: Fields = {}): Promise<Answer> =>
+      await send(world.url, { method: 'POST', path: '/api/v1/agent/enroll', key, body });
+
+    test('a token makes as many runners as it has uses, even when all come at once', async () => {
+      const key = await token({ uses: 3, labels: { team: 'red' } });
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          enrol(key, { name: `n${n}`, labels: { team: 'blue' } }),
+        ),
+      );
+      const made = answers.filter(({ status }) => status === 201);
+      assert.equal(made.length, 3);
+      for (const answer of answers) if (answer.status !== 201) problemOf(answer, 'unauthorized');
+      const ids = new Set(made.map((answer) => ok(answer, 201)['agent_id']));
+      assert.equal(ids.size, 3);
+      const [id] = ids;
+      const runner = await look(world, world.own.viewer, `/api/v1/runners/${String(id)}`);
+      assert.deepEqual(runner['labels'], { team: 'red' }, 'the token’s labels win');
+      forgiveFailures(world);
+    });
+
+    test('with enrollment_id a repeat finds the same runner and uses nothing up', async () => {
+      const key = await token({ uses: 1 });
+      const body = { name: 'ci', enrollment_id: `machine-${backend}-1` };
+      const first = ok(await enrol(key, body), 201);
+      const again = ok(await enrol(key, body), 200);
+      assert.equal(again['agent_id'], first['agent_id']);
+      assert.notEqual(again['api_key'], first['api_key']);
+      await good(String(again['api_key']));
+      await dead(String(first['api_key']));
+      const other = { ...body, enrollment_id: `machine-${backend}-2` };
+      problemOf(await enrol(key, other), 'unauthorized');
+    });
+
+    test('five equal enrolments at once are one runner', async () => {
+      const key = await token({ uses: 5 });
+      const body = { enrollment_id: `race-${backend}-1` };
+      const answers = await Promise.all(Array.from({ length: 5 }, () => enrol(key, body)));
+      const ids = answers.map((answer) => {
+        assert.ok([200, 201].includes(answer.status), answer.text);
+        return (JSON.parse(answer.text) as Fields)['agent_id'];
+      });
+      assert.equal(new Set(ids).size, 1);
+      const page = await look(world, world.own.admin, '/api/v1/enrolment-tokens');
+      const shown = (page['items'] as Fields[]).find(({ key_id: id }) => id === keyIdOf(key));
+      assert.equal(shown?.['uses_left'], 4);
+    });
+
+    test('an enrollment_id belongs to its token: another token can’t take the runner over', async () => {
+      const [mine, theirs] = [await token({ uses: 2 }), await token({ uses: 2 })];
+      const body = { enrollment_id: `mine-${backend}-1` };
+      ok(await enrol(mine, body), 201);
+      problemOf(await enrol(theirs, body), 'unauthorized');
+      const elsewhere = ok(await enrol(world.other.enrolment, body), 201);
+      assert.equal(elsewhere['tenant_id'], world.other.id);
+    });
+
+    test('a revoked runner can’t come back by its enrollment_id', async () => {
+      const key = await token({ uses: 2 });
+      const body = { enrollment_id: `gone-${backend}-1` };
+      const id = String(ok(await enrol(key, body), 201)['agent_id']);
+      await operate(world, world.own.admin, `/api/v1/runners/${id}/revoke`, undefined, 200);
+      problemOf(await enrol(key, body), 'unauthorized');
+    });
+
+    test('tokens live seven days unless asked otherwise, and die at once when revoked', async () => {
+      const [week, short, revoked] = [
+        await token({ uses: 9 }),
+        await token({ uses: 9, expires_in: 3600 }),
+        await token({ uses: 9 }),
+      ];
+      ok(await enrol(revoked), 201);
+      await revokeKey(world, revoked);
+      problemOf(await enrol(revoked), 'unauthorized');
+      pass(HOUR_MS);
+      problemOf(await enrol(short), 'unauthorized');
+      pass(7 * DAY_MS - 2 * HOUR_MS);
+      ok(await enrol(week), 201);
+      pass(HOUR_MS);
+      problemOf(await enrol(week), 'unauthorized');
+    });
+
+    test('an enrolled key lives 90 days', async () => {
+      const key = await token();
+      const reply = ok(await enrol(key), 201);
+      const lifeMs = Date.parse(String(reply['expires_at'])) - world.server.clock.nowMs();
+      assert.ok(Math.abs(lifeMs - 90 * DAY_MS) < MINUTE_MS);
+    });
+  });
+}
