@@ -34,6 +34,8 @@ export interface Endpoint {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly bodyKind: BodyKind;
+  /** A body that is no JSON counts as none, instead of being refused (RP §5.3); for `lenient` only. */
+  readonly malformedBody?: 'ignored';
   readonly body?: TSchema;
   readonly bodyBytesMax?: number;
   /** Status → schema of the answer. */
@@ -41,6 +43,18 @@ export interface Endpoint {
   readonly replyType?: string;
   readonly errors: readonly ErrorCode[];
 }
+
+/** What any body that is read can be refused for, before its content matters (contract §2). */
+export const bodyErrors = [
+  'invalid_json',
+  'invalid_encoding',
+  'incomplete_body',
+  'invalid_digest',
+  'digest_mismatch',
+  'slow_body',
+  'body_too_large',
+  'unsupported_encoding',
+] as const satisfies readonly ErrorCode[];
 
 /** Declares an endpoint, keeping its literal types for the client and the routes. */
 export const endpoint = <const E extends Endpoint>(definition: E): E => definition;

@@ -37,9 +37,12 @@ export const limits = {
   uploadChunkBytes: 256 * KiB,
   /** Findings a batch transaction writes: about 5 ms of writing, so that heartbeats get in between. */
   ingestBatchItems: 250,
-  /** How long an upload's claim lasts without a batch being committed; a longer stall loses the claim. */
-  uploadLeaseMs: 60 * SECOND_MS,
-  /** Claims of one upload before it is set aside as failed: a poisonous document must not run for ever. */
+  /**
+   * How long an upload's claim lasts without a batch being committed. Reading a document of the largest size takes
+   * about a minute, in which nothing is written; the claims of a node that died wait for this long.
+   */
+  uploadLeaseMs: 5 * MINUTE_MS,
+  /** Claims of one upload without any progress before it is set aside: a poisonous document must not run for ever. */
   uploadAttemptsMax: 3,
   /** A body that stopped arriving: its pieces are removed after this. */
   uploadReceivingMs: 6 * HOUR_MS,

@@ -43,6 +43,8 @@ export interface RunningApp {
   readonly url: string;
   /** Set on the first run only. */
   readonly firstRun: FirstRun | null;
+  /** One round of upkeep, now, beside its own pace: for tests that own the clock. */
+  readonly round: () => Promise<void>;
   /** Stops gracefully; safe to call twice. */
   readonly stop: () => Promise<void>;
 }
@@ -60,10 +62,9 @@ export async function startApp(config: Config, clock: Clock, log: Logger): Promi
     const embedded = config.databaseUrl === null;
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory, embedded);
     await verifyMasterKey(database, masterKey, clock.nowMs());
-    const made = await firstRun(database, clock);
     // Nobody else writes to an embedded database: what was being processed when the process ended is free again.
     if (embedded) await releaseAll(database, clock);
-    return await wire(config, clock, log, database, masterKey, made);
+    return await wire(config, clock, log, database, masterKey);
   } catch (error) {
     await database.close();
     throw error;
@@ -76,7 +77,6 @@ async function wire(
   log: Logger,
   database: Database,
   masterKey: MasterKey,
-  made: FirstRun | null,
 ): Promise<RunningApp> {
   const metrics = createMetrics();
   const keys = {
@@ -131,6 +131,8 @@ async function wire(
     log,
   );
   const url = await listen(app, config);
+  // After the address is ours: a start that fails must not use up secrets that are shown once.
+  const made = await firstRun(database, clock);
   workers.start();
   upkeep.start();
   const stop = async (): Promise<void> => {
@@ -138,7 +140,7 @@ async function wire(
     state.stopping = true;
     await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
   };
-  return { url, firstRun: made, stop };
+  return { url, firstRun: made, round: () => upkeep.round(), stop };
 }
 
 /** Nothing is governed per runner yet: the digest is that of "nothing". */
@@ -190,7 +192,7 @@ function jobs(
           throw error;
         }
         await presence.watch();
-        const { lost, expired } = await sweepCommands(commands);
+        const { lost, expired } = await sweepCommands(commands, presence.listeningSinceMs);
         metrics.commandsSwept(lost, expired);
       },
     },

@@ -18,6 +18,8 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
     process.stdout.write(`${configReference()}\n`);
     return 0;
   }
+  // Before anything else: a stop that is asked for while starting must not kill half a start.
+  const stopAsked = stopSignal();
   let app: RunningApp;
   try {
     const config = readConfig(process.env);
@@ -28,7 +30,7 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
     process.stderr.write(`${explain(error)}\n`);
     return error instanceof ConfigError ? 2 : 1;
   }
-  await stopSignal();
+  await stopAsked;
   await app.stop();
   return 0;
 }

@@ -26,6 +26,10 @@ export interface TestServer {
   readonly enrolmentToken: string;
   readonly runnerKey: string;
   readonly clock: TestClock;
+  /** One round of upkeep, now. */
+  round(): Promise<void>;
+  /** Moves the clock by `ms` in steps smaller than a stall, with a round of upkeep after each. */
+  pass(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,6 +49,9 @@ export class TestClock implements Clock {
     return systemClock.sleep(ms, signal);
   }
 }
+
+/** Two of these and a real round of upkeep are still no stall (presence.ts). */
+const STEP_MS = 4900;
 
 export interface Place {
   readonly env: Readonly<Record<string, string>>;
@@ -85,6 +92,13 @@ export async function startServer(
     enrolmentToken: app.firstRun?.enrolmentToken.expose() ?? '',
     runnerKey: app.firstRun?.runnerKey.expose() ?? '',
     clock,
+    round: () => app.round(),
+    pass: async (ms) => {
+      for (let left = ms; left > 0; left -= STEP_MS) {
+        clock.advance(Math.min(left, STEP_MS));
+        await app.round();
+      }
+    },
     stop: async () => {
       await app.stop();
       if (own) await place.remove();

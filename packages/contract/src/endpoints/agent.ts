@@ -1,7 +1,7 @@
 // What a runner calls: the ten endpoints of the specification and their neighbours (contract §1).
 
 import Type from 'typebox';
-import { endpoint } from '../endpoint.ts';
+import { bodyErrors, endpoint } from '../endpoint.ts';
 import { RunnerCommand } from '../schemas/command.ts';
 import { Enrolment, EnrolmentReply, RenewReply } from '../schemas/key.ts';
 import { Heartbeat, HeartbeatReply } from '../schemas/runner.ts';
@@ -9,13 +9,12 @@ import { Heartbeat, HeartbeatReply } from '../schemas/runner.ts';
 const CommandId = Type.Object({ id: Type.String({ description: 'the command' }) });
 const transitionErrors = [
   'unauthorized',
+  'rate_limited',
   'not_found',
   'command_claimed',
   'lease_lost',
   'invalid_transition',
-  'body_too_large',
-  'unsupported_encoding',
-  'invalid_encoding',
+  ...bodyErrors,
 ] as const;
 
 /** Our SDK says which attempt it speaks of; then a late duplicate of attempt 1 can't touch attempt 2. */
@@ -34,15 +33,7 @@ export const heartbeat = endpoint({
   bodyKind: 'lenient',
   body: Heartbeat,
   replies: { 200: HeartbeatReply },
-  errors: [
-    'unauthorized',
-    'invalid_json',
-    'invalid_body',
-    'body_too_large',
-    'unsupported_encoding',
-    'invalid_encoding',
-    'unavailable',
-  ],
+  errors: ['unauthorized', 'rate_limited', ...bodyErrors, 'invalid_body', 'unavailable'],
 });
 
 export const pollCommands = endpoint({
@@ -64,7 +55,7 @@ export const pollCommands = endpoint({
   }),
   bodyKind: 'none',
   replies: { 200: Type.Array(RunnerCommand) },
-  errors: ['unauthorized'],
+  errors: ['unauthorized', 'rate_limited'],
 });
 
 export const acknowledgeCommand = endpoint({
@@ -76,6 +67,7 @@ export const acknowledgeCommand = endpoint({
   description: 'Pending → acknowledged, with a lease. A repeat by the holder answers the same.',
   params: CommandId,
   bodyKind: 'lenient',
+  malformedBody: 'ignored',
   body: Type.Object({ attempt }),
   replies: { 200: RunnerCommand },
   errors: [...transitionErrors, 'runner_paused'],
@@ -89,6 +81,7 @@ export const startCommand = endpoint({
   summary: 'Mark a command running',
   params: CommandId,
   bodyKind: 'lenient',
+  malformedBody: 'ignored',
   body: Type.Object({ attempt }),
   replies: { 200: RunnerCommand },
   errors: transitionErrors,
@@ -104,6 +97,7 @@ export const completeCommand = endpoint({
     'From running or acknowledged (old clients never start). The same result again answers 200, another one 409.',
   params: CommandId,
   bodyKind: 'lenient',
+  malformedBody: 'ignored',
   body: Type.Object({ result: Type.Optional(Type.Unknown()), attempt }),
   replies: { 200: RunnerCommand },
   errors: [...transitionErrors, 'transition_conflict'],
@@ -119,6 +113,7 @@ export const failCommand = endpoint({
     '`error_message` is cut to 4 KiB. With `retry_on_fail` the command is offered again.',
   params: CommandId,
   bodyKind: 'lenient',
+  malformedBody: 'ignored',
   body: Type.Object({ error_message: Type.Optional(Type.String()), attempt }),
   replies: { 200: RunnerCommand },
   errors: [...transitionErrors, 'transition_conflict'],
@@ -132,6 +127,7 @@ export const releaseCommand = endpoint({
   summary: 'Give a claimed command back',
   params: CommandId,
   bodyKind: 'lenient',
+  malformedBody: 'ignored',
   body: Type.Object({ attempt }),
   replies: { 200: RunnerCommand },
   errors: transitionErrors,
@@ -162,14 +158,7 @@ export const enroll = endpoint({
   bodyKind: 'json',
   body: Enrolment,
   replies: { 201: EnrolmentReply, 200: EnrolmentReply },
-  errors: [
-    'unauthorized',
-    'invalid_json',
-    'invalid_body',
-    'body_too_large',
-    'unsupported_encoding',
-    'invalid_encoding',
-  ],
+  errors: ['unauthorized', 'rate_limited', ...bodyErrors, 'invalid_body'],
 });
 
 export const v2Probe = endpoint({

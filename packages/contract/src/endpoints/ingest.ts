@@ -1,7 +1,7 @@
 // Handing in findings (contract §5). All three routes take one path through the server.
 
 import Type from 'typebox';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { bodyErrors, type Endpoint, endpoint } from '../endpoint.ts';
 import { limits } from '../limits.ts';
 import { CtisReport } from '../ctis/report.ts';
 import { SarifLog } from '../sarif.ts';
@@ -28,38 +28,37 @@ export const UploadQuery = Type.Object({
   ),
 });
 
-const errors = [
+const errorsOfSarif = [
   'unauthorized',
-  'invalid_json',
+  ...bodyErrors,
   'invalid_parameter',
-  'invalid_encoding',
-  'incomplete_body',
-  'invalid_digest',
-  'digest_mismatch',
-  'slow_body',
-  'body_too_large',
-  'unsupported_encoding',
   'idempotency_key_reused',
-  'unsupported_sarif_version',
-  'unsupported_ctis_version',
   'not_sarif',
-  'not_ctis',
+  'unsupported_sarif_version',
   'report_refused',
   'too_many_items',
   'rate_limited',
   'processing_failed',
   'unavailable',
 ] as const satisfies Endpoint['errors'];
+/** Where both formats are taken. */
+const errorsOfBoth = [
+  ...errorsOfSarif,
+  'not_ctis',
+  'unsupported_ctis_version',
+] as const satisfies Endpoint['errors'];
 
 const ingestRoute = <
   const Id extends string,
   const Path extends string,
   S extends typeof SarifLog | typeof CtisReport,
+  const Errors extends Endpoint['errors'],
 >(
   id: Id,
   path: Path,
   summary: string,
   body: S,
+  errors: Errors,
 ) =>
   endpoint({
     id,
@@ -84,18 +83,21 @@ export const ingest = ingestRoute(
   '/api/v1/agent/ingest',
   'Hand in a CTIS report (SARIF is recognised)',
   CtisReport,
+  errorsOfBoth,
 );
 export const ingestCtis = ingestRoute(
   'ingestCtis',
   '/api/v1/agent/ingest/ctis',
   'Hand in a CTIS report (SARIF is recognised)',
   CtisReport,
+  errorsOfBoth,
 );
 export const ingestSarif = ingestRoute(
   'ingestSarif',
   '/api/v1/agent/ingest/sarif',
   'Hand in a SARIF 2.1.0 log, as it is',
   SarifLog,
+  errorsOfSarif,
 );
 
 export const uploadJob = endpoint({
@@ -115,7 +117,7 @@ export const uploadJob = endpoint({
   }),
   bodyKind: 'none',
   replies: { 200: UploadJob },
-  errors: ['unauthorized', 'not_found', 'invalid_parameter'],
+  errors: ['unauthorized', 'rate_limited', 'not_found', 'invalid_parameter'],
 });
 
 export const checkFingerprints = endpoint({
@@ -134,13 +136,5 @@ export const checkFingerprints = endpoint({
   replies: {
     200: Type.Object({ existing: Type.Array(Type.String()), missing: Type.Array(Type.String()) }),
   },
-  errors: [
-    'unauthorized',
-    'invalid_json',
-    'invalid_body',
-    'too_many_items',
-    'body_too_large',
-    'unsupported_encoding',
-    'invalid_encoding',
-  ],
+  errors: ['unauthorized', 'rate_limited', ...bodyErrors, 'invalid_body', 'too_many_items'],
 });

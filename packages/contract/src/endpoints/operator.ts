@@ -1,7 +1,7 @@
 // What operators call, under /api/v1 with an operator token: the fleet, commands, uploads, findings, keys.
 
 import Type from 'typebox';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { bodyErrors, type Endpoint, endpoint } from '../endpoint.ts';
 import { Id, Page, PageQuery } from '../schemas/shapes.ts';
 import { Command, CommandWithAttempts, NewCommand } from '../schemas/command.ts';
 import { Asset, Finding, FindingChange, FindingWithDetail } from '../schemas/finding.ts';
@@ -27,16 +27,16 @@ import {
 } from '../schemas/vocabulary.ts';
 
 const ById = Type.Object({ id: Type.String() });
-const read = ['unauthorized', 'forbidden', 'invalid_parameter'] as const;
-const readOne = ['unauthorized', 'forbidden', 'not_found'] as const;
+const everyone = ['unauthorized', 'rate_limited'] as const;
+const read = [...everyone, 'invalid_parameter'] as const;
+const readOne = [...everyone, 'not_found'] as const;
+/** Where the role viewer is not enough. */
+const act = [...readOne, 'forbidden'] as const;
 const write = [
-  'unauthorized',
+  ...everyone,
   'forbidden',
-  'invalid_json',
+  ...bodyErrors,
   'invalid_body',
-  'body_too_large',
-  'unsupported_encoding',
-  'invalid_encoding',
 ] as const satisfies Endpoint['errors'];
 const as = (role: Role) => ({ kind: 'operator', role }) as const;
 const optionalText = (maxLength: number, description: string) =>
@@ -57,7 +57,7 @@ export const whoAmI = endpoint({
       tenant: Type.String(),
     }),
   },
-  errors: ['unauthorized', 'forbidden'],
+  errors: everyone,
 });
 
 // ---------------------------------------------------------------- runners
@@ -113,7 +113,7 @@ const runnerAction = <const Name extends string>(action: Name, id: string, summa
     params: ById,
     bodyKind: 'none',
     replies: { 200: Runner },
-    errors: [...readOne, 'invalid_transition'],
+    errors: [...act, 'invalid_transition'],
   });
 export const pauseRunner = runnerAction('pause', 'pauseRunner', 'Let it claim nothing more');
 export const resumeRunner = runnerAction('resume', 'resumeRunner', 'Let it claim again');
@@ -134,7 +134,7 @@ export const listKeys = endpoint({
   query: Type.Object({ ...PageQuery, runner_id: Type.Optional(Id) }),
   bodyKind: 'none',
   replies: { 200: Page(ApiKey) },
-  errors: read,
+  errors: [...read, 'forbidden'],
 });
 
 export const createKey = endpoint({
@@ -158,7 +158,7 @@ export const revokeKey = endpoint({
   params: ById,
   bodyKind: 'none',
   replies: { 200: ApiKey },
-  errors: readOne,
+  errors: act,
 });
 
 export const listEnrolmentTokens = endpoint({
@@ -170,7 +170,7 @@ export const listEnrolmentTokens = endpoint({
   query: Type.Object({ ...PageQuery }),
   bodyKind: 'none',
   replies: { 200: Page(ApiKey) },
-  errors: read,
+  errors: [...read, 'forbidden'],
 });
 
 export const createEnrolmentToken = endpoint({
@@ -241,7 +241,7 @@ export const cancelCommand = endpoint({
   params: ById,
   bodyKind: 'none',
   replies: { 200: Command },
-  errors: [...readOne, 'invalid_transition'],
+  errors: [...act, 'invalid_transition'],
 });
 
 // ---------------------------------------------------------------- uploads

@@ -141,6 +141,7 @@ create table upload (
   command_id uuid,
   state text collate "C" not null check (state in ('receiving', 'received', 'processing', 'processed', 'refused', 'failed')),
   attempt integer not null,
+  progress_attempt integer not null,
   lease_until bigint,
   lease_holder text collate "C",
   not_before bigint not null,

@@ -141,6 +141,7 @@ create table upload (
   command_id blob,
   state text not null check (state in ('receiving', 'received', 'processing', 'processed', 'refused', 'failed')),
   attempt integer not null,
+  progress_attempt integer not null,
   lease_until integer,
   lease_holder text,
   not_before integer not null,

@@ -158,6 +158,18 @@ export async function cancelRequests(
     .execute();
 }
 
+/** Who holds commands at all: only their signs of life concern leases. */
+export async function holders(db: Db): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('command')
+    .select('holder_id')
+    .distinct()
+    .where('status', 'in', HELD)
+    .where('holder_id', 'is not', null)
+    .execute();
+  return new Set(rows.flatMap((row) => row.holder_id ?? []));
+}
+
 /** Extends leases by a sign of life, until the command's deadline. */
 export async function renewLeases(
   db: Db,
@@ -173,7 +185,6 @@ export async function renewLeases(
     .where('holder_id', '=', holderId)
     .where('status', 'in', HELD)
     .where('lease_until', '<', leaseUntil)
-    .where('lease_until', '>=', nowMs)
     .where('deadline_at', '>', nowMs)
     .execute();
 }
@@ -185,7 +196,6 @@ export async function renewListedLeases(
   holderId: string,
   commandIds: readonly string[],
   leaseUntil: number,
-  nowMs: number,
 ): Promise<void> {
   if (commandIds.length === 0) return;
   await db
@@ -196,7 +206,6 @@ export async function renewListedLeases(
     .where('id', 'in', commandIds)
     .where('status', 'in', HELD)
     .where('lease_until', '<', leaseUntil)
-    .where('lease_until', '>=', nowMs)
     .execute();
 }
 

@@ -1,11 +1,13 @@
 // Leases of commands: extended by signs of life, ended by silence (contract §4). Run by upkeep after each flush of
 // presence, so that a runner that was heard is never judged before its lease was extended.
 
+import { findRunner } from '../keys/runners.ts';
 import { type CommandId, parseId } from '../lib/ids.ts';
 import { decideLoss } from './command.machine.ts';
 import {
   type CommandRow,
   expireCommands,
+  holders,
   lostCommands,
   moveCommand,
   renewLeases,
@@ -18,15 +20,23 @@ import { leaseMs } from './commands.rules.ts';
 /** How many lost leases one round settles; the rest come in the next, so that a round stays short. */
 const LOST_PER_ROUND = 200;
 
-/** Returns commands with a dead lease to the queue, or ends them; expires what waited too long. */
+/**
+ * Returns commands with a dead lease to the queue, or ends them; expires what waited too long. A lease that ended while
+ * this server was away or stalled gets its full length again: its holder could not be heard.
+ */
 export async function sweepCommands(
   deps: CommandsDeps,
+  listeningSinceMs: number,
 ): Promise<{ lost: number; expired: number }> {
   const nowMs = deps.clock.nowMs();
   const tenants = new Set<string>();
   const lost = await deps.database.transaction('system', async (tx) => {
     const rows = await lostCommands(tx, nowMs, LOST_PER_ROUND);
+    let settled = 0;
     for (const row of rows) {
+      const holder =
+        row.holder_id === null ? undefined : await findRunner(tx, row.tenant_id, row.holder_id);
+      if (nowMs < listeningSinceMs + leaseMs(holder?.interval_ms ?? 0)) continue;
       const { to, reason } = decideLoss(stateOf(row));
       const end: Partial<CommandRow> =
         to === 'pending'
@@ -39,8 +49,9 @@ export async function sweepCommands(
         outcome: to === 'canceled' ? 'canceled' : 'lost',
       });
       tenants.add(row.tenant_id);
+      settled += 1;
     }
-    return rows.length;
+    return settled;
   });
   const expired = await expireCommands(deps.database.system(), nowMs);
   for (const tenantId of tenants) deps.board.changed(tenantId);
@@ -61,7 +72,9 @@ export async function renewLeasesOf(
   signs: readonly SignOfLife[],
 ): Promise<void> {
   const nowMs = deps.clock.nowMs();
+  const holding = signs.length === 0 ? null : await holders(deps.database.systemLists());
   for (const sign of signs) {
+    if (holding?.has(sign.runnerId) !== true) continue;
     const until = nowMs + leaseMs(sign.intervalMs);
     const db = deps.database.tenant(sign.tenantId);
     const { tenantId, runnerId } = sign;
@@ -69,7 +82,7 @@ export async function renewLeasesOf(
     else {
       // Runners list what they like; what is no id is none of our commands.
       const ids = sign.running.flatMap((text) => parseId<CommandId>(text) ?? []);
-      await renewListedLeases(db, tenantId, runnerId, ids, until, nowMs);
+      await renewListedLeases(db, tenantId, runnerId, ids, until);
     }
   }
 }

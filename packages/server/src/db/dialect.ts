@@ -13,6 +13,7 @@ import {
   type RawBuilder,
   type SelectQueryBuilder,
   type SelectQueryNode,
+  type SqlBool,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -135,6 +136,19 @@ export function forUpdate<DB, TB extends keyof DB, O>(
  */
 export function idValue(db: Db, id: string): RawBuilder<string> {
   return isSqlite(db) ? sql<string>`${storedValue('id', id)}` : sql<string>`${id}::uuid`;
+}
+
+/**
+ * Does the text column contain `part`? Upper and lower case of ASCII letters are the same, of all others not, and
+ * wildcards are taken literally, on both databases. No index helps it.
+ */
+export function contains(db: Db, column: string, part: string): RawBuilder<SqlBool> {
+  const pattern = `%${part.replaceAll(/[!%_]/g, '!$&')}%`;
+  // SQLite, "The LIKE operator": case-insensitive for ASCII letters only. PostgreSQL's LIKE is exact, ILIKE folds
+  // whatever the locale does; in the collation "C" lower() knows ASCII letters only.
+  if (isSqlite(db)) return sql<SqlBool>`${sql.ref(column)} like ${pattern} escape '!'`;
+  const lowered = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return sql<SqlBool>`lower(${sql.ref(column)} collate "C") like ${lowered} escape '!'`;
 }
 
 // ---------------------------------------------------------------- many rows at once

@@ -164,6 +164,8 @@ export interface UploadTable {
   command_id: string | null;
   state: UploadState;
   attempt: number;
+  /** The newest attempt that committed a batch: a stalled upload is told by the attempts since. */
+  progress_attempt: number;
   lease_until: number | null;
   lease_holder: string | null;
   not_before: number;

@@ -3,6 +3,7 @@
 import type { AssetKind, FindingStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
+import { contains } from '../db/dialect.ts';
 import type { AssetTable, FindingEventTable, FindingTable } from '../db/tables.ts';
 
 export type FindingRow = Selectable<FindingTable>;
@@ -221,7 +222,7 @@ export async function pageAssets(
   const part = page.valuePart;
   if (part !== null) {
     query = query.where((eb) =>
-      eb.or([eb('asset.value', 'like', `%${part}%`), eb('asset.name', 'like', `%${part}%`)]),
+      eb.or([contains(db, 'asset.value', part), contains(db, 'asset.name', part)]),
     );
   }
   if (page.after !== null) query = query.where('asset.id', '<', page.after);

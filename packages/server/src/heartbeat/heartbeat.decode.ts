@@ -112,7 +112,36 @@ export function mergeReported(
   const merged: Record<string, unknown> = { ...before, ...now.members };
   if (now.ignored.length > 0) merged['ignored_members'] = now.ignored;
   else delete merged['ignored_members'];
-  if (Buffer.byteLength(JSON.stringify(merged)) <= limits.heartbeatReportedBytesMax) return merged;
+  if (fits(merged, limits.heartbeatReportedBytesMax)) return merged;
   const { name, status, version, hostname, message } = merged;
   return { name, status, version, hostname, message, too_large: true };
+}
+
+/** At most `max` bytes as JSON? Only what could be more by a generous estimate is printed to be measured. */
+function fits(merged: Readonly<Record<string, unknown>>, max: number): boolean {
+  return left(merged, max) >= 0 || Buffer.byteLength(JSON.stringify(merged)) <= max;
+}
+
+/** A UTF-16 unit takes at most six bytes (`\u0000`), a number at most 25 characters; one comma or colon each. */
+const UNIT_BYTES = 6;
+const SCALAR_BYTES = 26;
+
+/** What is left of `budget` bytes after this value; negative: perhaps too large, and counted no further. */
+function left(value: unknown, budget: number): number {
+  if (typeof value === 'string') return budget - value.length * UNIT_BYTES - 3;
+  if (typeof value !== 'object' || value === null) return budget - SCALAR_BYTES;
+  let rest = budget - 3;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      rest = left(item, rest);
+      if (rest < 0) return rest;
+    }
+    return rest;
+  }
+  for (const name of Object.keys(value)) {
+    rest -= name.length * UNIT_BYTES + 4;
+    rest = left((value as Readonly<Record<string, unknown>>)[name], rest);
+    if (rest < 0) return rest;
+  }
+  return rest;
 }

@@ -40,22 +40,34 @@ export async function setPresence(
     .execute();
 }
 
-export interface PresenceRow {
+export interface SignRow {
   tenant_id: string;
   id: string;
   presence: StoredPresence['presence'];
   last_seen_at: number;
   interval_ms: number;
+}
+
+export interface BeatRow extends SignRow {
   version: string | null;
   hostname: string | null;
   region: string | null;
-  reported: string | null;
-  reported_at: number | null;
+  reported: string;
+  reported_at: number;
 }
 
-/** The flush: one statement for everybody seen since the last. */
-export async function flushPresence(db: Db, rows: readonly PresenceRow[]): Promise<void> {
-  await updateRows(db, 'runner', ['tenant_id', 'id'], rows);
+/**
+ * The flush: one statement for those who beat since the last, one for those who only called. Sorted by id, so that two
+ * nodes that flush the same runners can't wait for each other.
+ */
+export async function flushPresence(
+  db: Db,
+  beats: readonly BeatRow[],
+  signs: readonly SignRow[],
+): Promise<void> {
+  const byId = (a: SignRow, b: SignRow): number => (a.id < b.id ? -1 : 1);
+  await updateRows(db, 'runner', ['tenant_id', 'id'], beats.toSorted(byId));
+  await updateRows(db, 'runner', ['tenant_id', 'id'], signs.toSorted(byId));
 }
 
 export async function flushKeyUse(

@@ -10,7 +10,8 @@ import {
   flushKeyUse,
   flushPresence,
   markSilent,
-  type PresenceRow,
+  type BeatRow,
+  type SignRow,
   readPresence,
   setPresence,
   watchedRunners,
@@ -26,6 +27,8 @@ interface Entry {
   running: readonly string[] | null;
   reported: Record<string, unknown>;
   reportedAtMs: number | null;
+  /** Only what this node heard itself may overwrite what is stored: another node may know newer things. */
+  beatSinceFlush: boolean;
   dirty: boolean;
 }
 
@@ -64,6 +67,11 @@ export class PresenceBook {
     return !this.#flushFailed;
   }
 
+  /** Since when this node has been listening: silence before that proves nothing. */
+  get listeningSinceMs(): number {
+    return this.#listeningSinceMs;
+  }
+
   /** A sign of life by any authenticated call. Writes at once only when the state changes. */
   async seen(tenantId: TenantId, runnerId: RunnerId): Promise<void> {
     const entry = this.#entries.get(runnerId) ?? (await this.#load(tenantId, runnerId));
@@ -91,6 +99,7 @@ export class PresenceBook {
     if (Object.keys(report.members).length > 0 || report.ignored.length > 0) {
       entry.reported = mergeReported(entry.reported, report);
       entry.reportedAtMs = nowMs;
+      entry.beatSinceFlush = true;
     }
     if (report.saysStopped) await this.#become(runnerId, entry, 'stopped');
   }
@@ -104,9 +113,16 @@ export class PresenceBook {
     const dirty = [...this.#entries].filter(([, entry]) => entry.dirty);
     for (const [, entry] of dirty) entry.dirty = false;
     try {
-      const db = this.#database.system();
-      if (dirty.length > 0) await flushPresence(db, dirty.map(rowOf));
-      if (keyUses.length > 0) await flushKeyUse(db, keyUses);
+      const beats = dirty.filter(([, entry]) => entry.beatSinceFlush);
+      const signs = dirty.filter(([, entry]) => !entry.beatSinceFlush);
+      const uses = keyUses.toSorted((a, b) => (a.key_id < b.key_id ? -1 : 1));
+      if (dirty.length + uses.length > 0) {
+        await this.#database.transaction('system', async (tx) => {
+          await flushPresence(tx, beats.map(beatRow), signs.map(signRow));
+          await flushKeyUse(tx, uses);
+        });
+      }
+      for (const [, entry] of beats) entry.beatSinceFlush = false;
       this.#flushFailed = false;
     } catch (error) {
       for (const [, entry] of dirty) entry.dirty = true;
@@ -176,6 +192,7 @@ export class PresenceBook {
           ? {}
           : (JSON.parse(row.reported) as Record<string, unknown>),
       reportedAtMs: null,
+      beatSinceFlush: false,
       dirty: false,
     };
   }
@@ -200,17 +217,22 @@ export class PresenceBook {
   }
 }
 
-function rowOf([runnerId, entry]: [RunnerId, Entry]): PresenceRow {
+const signRow = ([runnerId, entry]: [RunnerId, Entry]): SignRow => ({
+  tenant_id: entry.tenantId,
+  id: runnerId,
+  presence: entry.presence,
+  last_seen_at: entry.lastSeenMs,
+  interval_ms: entry.intervalMs,
+});
+
+function beatRow(item: [RunnerId, Entry]): BeatRow {
+  const [, entry] = item;
   const text = (name: string): string | null => {
     const value = entry.reported[name];
     return typeof value === 'string' ? value : null;
   };
   return {
-    tenant_id: entry.tenantId,
-    id: runnerId,
-    presence: entry.presence,
-    last_seen_at: entry.lastSeenMs,
-    interval_ms: entry.intervalMs,
+    ...signRow(item),
     version: text('version'),
     hostname: text('hostname'),
     region: text('region'),

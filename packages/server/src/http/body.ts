@@ -13,8 +13,10 @@ import {
 } from 'node:zlib';
 import type { Readable, Transform } from 'node:stream';
 import { limits } from '@muster/contract';
-import { jsonFault } from '../lib/json-fault.ts';
+import { jsonFault, nestsDeeper } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
+import { connectionEnded, earlyFault, endArrival, startArrival } from './arrival.ts';
+import { digestCheckOf } from './digest.ts';
 
 export const ENCODINGS = ['identity', 'gzip', 'zstd', 'deflate', 'br'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
@@ -38,44 +40,104 @@ export function encodingOf(headers: IncomingHttpHeaders): Encoding {
 
 /**
  * The body as it arrives, bounded. Problems: body_too_large, slow_body, incomplete_body. The rate is judged over
- * windows of limits.bodyRateWindowMs.
+ * windows of limits.bodyRateWindowMs. The connection stays, so that the caller can be answered.
  */
 export async function* boundedBody(
   source: Readable,
   headers: IncomingHttpHeaders,
   wireBytesMax: number,
 ): AsyncGenerator<Buffer> {
-  const declared = Number(headers['content-length'] ?? 0);
-  if (declared > wireBytesMax) throw tooLarge(wireBytesMax, 'on the wire');
+  refuseDeclared(headers, wireBytesMax);
   let total = 0;
-  let inWindow = 0;
-  let slow = false;
-  let held = false;
-  const watch = setInterval(() => {
-    const least = (limits.bodyRateBytesPerSecondMin * limits.bodyRateWindowMs) / 1000;
-    // While the reader of this body holds a chunk, the sender is not the slow one.
-    slow = !held && inWindow < least;
-    inWindow = 0;
-    if (slow) source.destroy();
-  }, limits.bodyRateWindowMs);
+  let failure: unknown = earlyFault(source);
+  let wake = (): void => undefined;
+  const ring = (): void => wake();
+  const fail = (error: unknown): void => {
+    failure ??= error;
+    wake();
+  };
+  const arrival = startArrival(source, fail);
+  const stop = listen(source, fail);
+  source.on('readable', ring).on('end', ring);
   try {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
-      total += chunk.length;
-      inWindow += chunk.length;
-      if (total > wireBytesMax) throw tooLarge(wireBytesMax, 'on the wire');
-      held = true;
-      yield chunk;
-      held = false;
+    while (true) {
+      if (failure !== null) throw failure;
+      const chunk = source.read() as Buffer | null;
+      if (chunk !== null) {
+        total += chunk.length;
+        arrival.bytes += chunk.length;
+        if (total > wireBytesMax) throw tooLarge(wireBytesMax, 'on the wire');
+        arrival.held = true;
+        yield chunk;
+        arrival.held = false;
+      } else if (source.readableEnded) {
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
     }
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    if (slow) throw new Problem('slow_body');
-    if (isAborted(error))
-      throw new Problem('incomplete_body', 'The connection ended before the body did.');
-    throw error;
   } finally {
-    clearInterval(watch);
+    stop();
+    source.off('readable', ring).off('end', ring);
   }
+}
+
+/** Calls `fail` when the stream breaks or closes before its end. Gives the function that ends the watch. */
+function listen(source: Readable, fail: (error: unknown) => void): () => void {
+  const onError = (error: unknown): void => fail(isAborted(error) ? connectionEnded() : error);
+  const onClose = (): void => (source.readableEnded ? undefined : fail(connectionEnded()));
+  source.on('error', onError).on('close', onClose);
+  return () => {
+    endArrival(source);
+    source.off('error', onError).off('close', onClose);
+  };
+}
+
+/** A small body with a declared length, which the parser itself enforces: no generator, no stream machinery. */
+async function readSmall(source: Readable): Promise<Buffer> {
+  const early = earlyFault(source);
+  if (early !== null) throw early;
+  return await new Promise<Buffer>((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    const settle = (): void => {
+      stop();
+      source.off('data', onData).off('end', onEnd);
+    };
+    const fail = (error: unknown): void => {
+      settle();
+      source.pause();
+      reject(error as Error);
+    };
+    const onData = (piece: Buffer): void => {
+      arrival.bytes += piece.length;
+      pieces.push(piece);
+    };
+    const onEnd = (): void => {
+      settle();
+      resolve(joined(pieces));
+    };
+    const arrival = startArrival(source, fail);
+    const stop = listen(source, fail);
+    source.on('end', onEnd).on('data', onData);
+  });
+}
+
+const joined = (pieces: readonly Buffer[]): Buffer =>
+  pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+
+/** Bodies up to this length are collected in one go. Heartbeats have about 1 KiB; a buffer of this size is nothing. */
+const SMALL_BYTES_MAX = 64 * 1024;
+
+/** Is the length known, and small? Without a length and without chunks there is no body at all (RFC 9112 §6.3). */
+function isSmall(headers: IncomingHttpHeaders): boolean {
+  if (headers['transfer-encoding'] !== undefined) return false;
+  return Number(headers['content-length'] ?? 0) <= SMALL_BYTES_MAX;
+}
+
+function refuseDeclared(headers: IncomingHttpHeaders, max: number): void {
+  if (Number(headers['content-length'] ?? 0) > max) throw tooLarge(max, 'on the wire');
 }
 
 const tooLarge = (max: number, where: string): Problem =>
@@ -111,22 +173,35 @@ function decoderOf(encoding: Encoding): Transform | null {
   }
 }
 
-/** The whole body, decoded. Problems: those of boundedBody, unsupported_encoding, invalid_encoding. */
+/**
+ * The whole body, decoded, its Content-Digest verified. Problems: those of boundedBody, unsupported_encoding,
+ * invalid_encoding, invalid_digest, digest_mismatch.
+ */
 export async function readWhole(
   source: Readable,
   headers: IncomingHttpHeaders,
   bytesMax: number,
 ): Promise<Buffer> {
   const encoding = encodingOf(headers);
-  const pieces: Buffer[] = [];
+  const check = digestCheckOf(headers);
+  refuseDeclared(headers, bytesMax);
+  if (encoding === 'identity' && isSmall(headers)) {
+    const bytes = await readSmall(source);
+    check?.update(bytes);
+    check?.verify();
+    return bytes;
+  }
   let wire = 0;
-  let total = 0;
   async function* counted(): AsyncGenerator<Buffer> {
     for await (const chunk of boundedBody(source, headers, bytesMax)) {
       wire += chunk.length;
+      check?.update(chunk);
       yield chunk;
     }
+    check?.verify();
   }
+  const pieces: Buffer[] = [];
+  let total = 0;
   const collect = async (decoded: AsyncIterable<Buffer>): Promise<void> => {
     for await (const piece of decoded) {
       total += piece.length;
@@ -138,35 +213,51 @@ export async function readWhole(
       pieces.push(piece);
     }
   };
-  const decoder = decoderOf(encoding);
-  if (decoder === null) {
-    await collect(counted());
-  } else {
-    try {
-      await pipeline(counted, decoder, collect);
-    } catch (error) {
-      if (error instanceof Problem) throw error;
-      throw new Problem(
-        'invalid_encoding',
-        `The body is not valid ${encoding}, or did not arrive whole.`,
-      );
-    }
-  }
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  await decoded(encoding, counted, collect);
+  return joined(pieces);
 }
 
-/** JSON whatever the Content-Type says; an empty body is `undefined`. Problem: invalid_json. */
-export function parseJson(bytes: Buffer): unknown {
+async function decoded(
+  encoding: Encoding,
+  wire: () => AsyncGenerator<Buffer>,
+  collect: (source: AsyncIterable<Buffer>) => Promise<void>,
+): Promise<void> {
+  const decoder = decoderOf(encoding);
+  if (decoder === null) return await collect(wire());
+  try {
+    await pipeline(wire, decoder, collect);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem(
+      'invalid_encoding',
+      `The body is not valid ${encoding}, or did not arrive whole.`,
+    );
+  }
+}
+
+/**
+ * JSON whatever the Content-Type says; an empty body is `undefined`, and so is one that is no JSON when `malformed` is
+ * `ignored`. Problem: invalid_json.
+ */
+export function parseJson(bytes: Buffer, malformed: 'refused' | 'ignored' = 'refused'): unknown {
+  if (bytes.length === 0) return undefined;
   const bom = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const text = bytes.toString('utf8', bom ? 3 : 0);
-  if (text.trim() === '') return undefined;
-  const fault = jsonFault(text, limits.jsonDepthMax);
-  if (fault !== null) {
-    const detail = `line ${fault.line}, column ${fault.column}: ${fault.detail}`;
-    throw new Problem('invalid_json', `The body can not be read at ${detail}.`, { pointer: '' });
+  try {
+    // Depth first: what nests millions deep is not worth building, and its readers recurse.
+    if (!nestsDeeper(bytes, limits.jsonDepthMax)) {
+      const value = JSON.parse(text) as unknown;
+      return UNSTORABLE_ESCAPE.test(text) ? storable(value) : value;
+    }
+  } catch {
+    // The engine's own message may quote the document; jsonFault says only where and what was expected.
+    if (text.trim() === '') return undefined;
   }
-  const value = JSON.parse(text) as unknown;
-  return UNSTORABLE_ESCAPE.test(text) ? storable(value) : value;
+  const fault = jsonFault(text, limits.jsonDepthMax);
+  if (malformed === 'ignored' && fault?.kind !== 'depth') return undefined;
+  const place =
+    fault === null ? '' : ` at line ${fault.line}, column ${fault.column}: ${fault.detail}`;
+  throw new Problem('invalid_json', `The body can not be read${place}.`, { pointer: '' });
 }
 
 /** How NUL and surrogates can stand in JSON: raw they are no JSON, or arrive as U+FFFD. */

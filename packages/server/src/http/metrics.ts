@@ -50,10 +50,21 @@ export function createMetrics(): Metrics {
     help: 'Runners that showed a sign of life between the last two flushes.',
     registers,
   });
+  // Looking a label set up by its object costs more than counting: one child for each endpoint and status is kept.
+  const children = new Map<string, ReturnType<typeof requests.labels>>();
+  const childOf = (endpoint: string, status: number): ReturnType<typeof requests.labels> => {
+    const name = `${endpoint} ${status}`;
+    let child = children.get(name);
+    if (child === undefined) {
+      child = requests.labels(endpoint, String(status));
+      children.set(name, child);
+    }
+    return child;
+  };
   return {
     text: () => registry.metrics(),
     answered: (endpointId, status, seconds) =>
-      requests.observe({ endpoint: endpointId ?? 'none', status: String(status) }, seconds),
+      childOf(endpointId ?? 'none', status).observe(seconds),
     uploadEnded: (outcome, durationMs) => uploads.observe({ outcome }, durationMs / 1000),
     commandsSwept: (lostCount, expiredCount) => {
       lost.inc(lostCount);

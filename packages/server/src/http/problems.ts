@@ -55,6 +55,12 @@ export function classify(error: unknown): Problem {
       return new Problem('body_too_large');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Problem('incomplete_body', 'The body is not as long as Content-Length says.');
+    case 'FST_ERR_BAD_URL':
+      return new Problem('invalid_parameter', 'The path has a percent sign that escapes nothing.', {
+        pointer: '',
+      });
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new Problem('not_found', 'There is nothing with an id of that length.');
     default:
       return new Problem('internal');
   }
@@ -98,10 +104,36 @@ export function handleError(error: unknown, request: FastifyRequest, reply: Fast
   void reply.code(answer.status).headers(answer.headers).send(JSON.stringify(answer.body));
 }
 
-/**
- * For problems that the HTTP parser answers before there is a request. Keeps the shape, closes the connection.
- */
-export function rawProblem(status: number): string {
-  const body = JSON.stringify({ title: STATUS_CODES[status], status, code: 'invalid_parameter' });
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+/** What the parser's refusals are called. 431 has no code of its own: the headers are the parameters of a request. */
+const RAW = {
+  400: ['invalid_parameter', 'What was sent is no HTTP request.'],
+  408: ['slow_body', 'The headers did not arrive in time.'],
+  431: ['invalid_parameter', 'The headers are too large.'],
+} as const satisfies Readonly<Record<number, readonly [ErrorCode, string]>>;
+
+/** For what the HTTP parser refuses before there is a request: the whole answer as it goes over the wire. */
+export function rawProblem(status: keyof typeof RAW, requestId: string): string {
+  const [code, detail] = RAW[status];
+  const title = STATUS_CODES[status] ?? '';
+  // There is no path that could be named: the asterisk stands for the server as a whole (RFC 9110 §7.1).
+  const { headers, body } = problemAnswer(new Problem(code, detail), requestId, '*');
+  const text = JSON.stringify({ ...body, title, status });
+  const lines = Object.entries({
+    ...headers,
+    'content-length': String(Buffer.byteLength(text)),
+    'x-request-id': requestId,
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${text}`;
+}
+
+/** What Fastify's router refuses before there is a route: a path that can't be decoded, an id longer than any of ours. */
+export function handleFrameworkError(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  void reply.header('x-request-id', request.id);
+  void reply.header('x-content-type-options', 'nosniff');
+  handleError(error, request, reply);
 }

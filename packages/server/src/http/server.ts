@@ -3,11 +3,18 @@
 
 import { readFileSync } from 'node:fs';
 import { type Endpoint, endpointList, limits } from '@muster/contract';
-import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { Logger } from '../lib/log.ts';
 import { Problem } from '../lib/problem.ts';
 import { answered, parseJson, readWhole } from './body.ts';
-import { handleError, rawProblem } from './problems.ts';
+import { noteExchange, refuseClient } from './client-errors.ts';
+import { handleError, handleFrameworkError } from './problems.ts';
+import { isTime } from './time-format.ts';
 
 export interface ServerOptions {
   readonly log: Logger;
@@ -33,7 +40,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     // No total time limit for a body (boundedBody watches the rate), but headers must come.
     requestTimeout: 0,
-    http: { headersTimeout: 30_000 },
+    ...listenerOptions(tls),
+    // What still comes in while the server stops is served as long as everything is there; readyz says 503.
+    return503OnClosing: false,
     keepAliveTimeout: 75_000,
     ajv: {
       customOptions: {
@@ -42,13 +51,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
         useDefaults: false,
         allErrors: false,
       },
+      plugins: [(ajv: Formats) => ajv.addFormat('date-time', isTime)],
     },
-    clientErrorHandler: (_error, socket) => {
-      if (socket.writable) socket.end(rawProblem(400));
-    },
-    ...(tls === null
-      ? {}
-      : { https: { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) } }),
+    frameworkErrors: handleFrameworkError,
+    clientErrorHandler: (error, socket) => refuseClient(error, socket, options.newRequestId),
   }) as unknown as FastifyInstance;
   app.decorateRequest('caller', null);
   app.decorateRequest('sentType', '');
@@ -56,7 +62,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   acceptBodies(app);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler((request, reply) => {
-    if (!request.url.startsWith('/api/v2/')) throw notFound(request);
+    if (!/^\/api\/v2(?:[/?]|$)/.test(request.url)) throw notFound(request);
     // A client that probes for v2 takes a problem document for a refusal and a plain 404 for "not here" (RP §12).
     const body = {
       error: 'not_found',
@@ -67,6 +73,24 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   addHooks(app, options);
   return app;
+}
+
+/** What of Ajv is used here; it is Fastify's dependency, not ours. */
+interface Formats {
+  addFormat(name: string, format: (text: string) => boolean): unknown;
+}
+
+/** Longer than any honest client needs for its headers; a silent connection holds a descriptor for so long. */
+const HEADERS_MS = 30_000;
+
+/** The same patience with and without TLS. Fastify gives `http` to plain servers only. */
+function listenerOptions(tls: ServerOptions['tls']) {
+  if (tls === null) return { http: { headersTimeout: HEADERS_MS } };
+  const cert = readFileSync(tls.certFile);
+  const key = readFileSync(tls.keyFile);
+  return {
+    https: { cert, key, headersTimeout: HEADERS_MS, handshakeTimeout: HEADERS_MS },
+  };
 }
 
 /** JSON whatever the Content-Type says: the parser goes by the endpoint, not by the header. */
@@ -80,12 +104,13 @@ function acceptBodies(app: FastifyInstance): void {
       request.headers,
       endpoint.bodyBytesMax ?? limits.bodyBytesMax,
     );
-    return endpoint.bodyKind === 'none' ? undefined : parseJson(bytes);
+    return endpoint.bodyKind === 'none' ? undefined : parseJson(bytes, endpoint.malformedBody);
   });
 }
 
 function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
+    noteExchange(request.raw, reply.raw);
     request.sentType = (request.headers['content-type'] ?? '').toLowerCase();
     // Fastify refuses media types that it can't read; here the header decides nothing.
     request.raw.headers['content-type'] = 'application/octet-stream';
@@ -98,18 +123,9 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     const { statusCode: status } = reply;
     options.onAnswer(id, status, reply.elapsedTime / 1000);
     const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
-    options.log[level](
-      {
-        request_id: request.id,
-        method: request.method,
-        endpoint: id,
-        status,
-        ms: Math.round(reply.elapsedTime),
-        ip: request.ip,
-        trace: traceOf(request),
-      },
-      'answered',
-    );
+    // Heartbeats are the bulk of all answers: what nobody will read isn't put together.
+    if (options.log.isLevelEnabled(level))
+      options.log[level](entryOf(request, id, reply), 'answered');
     done();
   });
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -120,6 +136,16 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     done(null, payload);
   });
 }
+
+const entryOf = (request: FastifyRequest, endpoint: string | null, reply: FastifyReply) => ({
+  request_id: request.id,
+  method: request.method,
+  endpoint,
+  status: reply.statusCode,
+  ms: Math.round(reply.elapsedTime),
+  ip: request.ip,
+  trace: traceOf(request),
+});
 
 /** The trace id of a W3C `traceparent`, so that logs can be joined with the caller's. */
 function traceOf(request: FastifyRequest): string | undefined {

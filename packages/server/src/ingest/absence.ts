@@ -1,16 +1,15 @@
-// What is no longer there is resolved, where the rules allow that conclusion (contract §6, Absence). Runs inside the
-// finishing transaction. Better a finding open for too long than one closed by a scan that failed.
+// What is no longer there is resolved, where the rules allow that conclusion (contract §6, Absence). Better a finding open for too long than one closed by a scan that failed.
 
 import { hash } from 'node:crypto';
 import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import type { AnalysisDraft } from './draft.rules.ts';
 import {
-  absentOnRef,
-  countOpenOnRef,
+  findingsOfScope,
   insertFindingEvents,
   markAbsent,
   resolveFixed,
+  sightingsOnRef,
 } from './finding.queries.ts';
 import { findAnalysis, type ScopeKey } from './frame.queries.ts';
 
@@ -56,40 +55,76 @@ export function concludes(
   );
 }
 
-/** Resolves, or holds, what this ref had in this scope and the upload did not see. */
-export async function settleAbsence(tx: Db, place: Place, nowMs: number): Promise<AbsenceResult> {
+/** What an upload did not see of what a ref had in a scope. */
+export interface Absence {
+  readonly absent: readonly { readonly id: string; readonly status: string }[];
+  /** Findings of the ref that were open before the upload. */
+  readonly open: number;
+}
+
+export const NO_ABSENCE: Absence = { absent: [], open: 0 };
+
+/** Reads what is absent, before the finishing transaction: the scope is held, so only operators can change it. */
+export async function findAbsence(db: Db, place: Place): Promise<Absence> {
   const { tenantId, refId, scope, uploadId } = place;
-  const absent = await absentOnRef(tx, tenantId, refId, scope, uploadId);
+  const sightings = await sightingsOnRef(db, tenantId, refId);
+  const present = (await findingsOfScope(db, tenantId, scope)).filter(
+    (finding) => sightings.get(finding.id)?.present === true,
+  );
+  return {
+    absent: present.filter((finding) => sightings.get(finding.id)?.lastUploadId !== uploadId),
+    open: present.filter((finding) => isActive(finding) && finding.created_upload_id !== uploadId)
+      .length,
+  };
+}
+
+/** Resolves, or holds, what is absent. Inside the finishing transaction. */
+export async function settleAbsence(
+  tx: Db,
+  place: Place,
+  { absent, open }: Absence,
+  nowMs: number,
+): Promise<AbsenceResult> {
+  const { tenantId, refId, scope } = place;
   if (absent.length === 0) return NOTHING;
-  const active = absent.filter(isActive);
-  const open = await countOpenOnRef(tx, tenantId, refId, scope, uploadId);
-  const digest = hash('sha256', active.map((finding) => finding.id).join(' '), 'buffer');
-  if (active.length > GUARD_COUNT && active.length > open * GUARD_SHARE) {
+  const ids = absent.filter(isActive).map((finding) => finding.id);
+  const digest = hash('sha256', ids.sort().join(' '), 'buffer');
+  if (ids.length > GUARD_COUNT && ids.length > open * GUARD_SHARE) {
     const before = await findAnalysis(tx, tenantId, refId, scope.tool, scope.category);
-    const confirmed =
-      before?.held_digest !== null && before !== undefined && digest.equals(before.held_digest);
-    if (!confirmed) return { resolved: 0, held: active.length, heldDigest: digest };
+    const held = before?.held_digest ?? null;
+    if (held === null || !digest.equals(held)) {
+      return { resolved: 0, held: ids.length, heldDigest: digest };
+    }
   }
   let resolved = 0;
   for (let at = 0; at < absent.length; at += IDS_MAX) {
-    const slice = absent.slice(at, at + IDS_MAX);
-    const ids = slice.map((finding) => finding.id);
-    await markAbsent(tx, tenantId, refId, ids);
-    // Elsewhere than on the default ref it is gone from that ref only; the status shown stays.
-    if (!place.isDefaultRef) continue;
-    resolved += await resolveFixed(tx, tenantId, ids, nowMs);
-    await insertFindingEvents(
-      tx,
-      slice.filter(isActive).map((finding) => ({
-        tenant_id: tenantId,
-        finding_id: finding.id,
-        id: newId(nowMs),
-        at: nowMs,
-        kind: 'resolved',
-        by_whom: `upload:${uploadId}`,
-        data: JSON.stringify({ from: finding.status, as: 'fixed' }),
-      })),
-    );
+    resolved += await settleSlice(tx, place, absent.slice(at, at + IDS_MAX), nowMs);
   }
   return { resolved, held: 0, heldDigest: null };
+}
+
+async function settleSlice(
+  tx: Db,
+  place: Place,
+  slice: Absence['absent'],
+  nowMs: number,
+): Promise<number> {
+  const { tenantId, refId, uploadId } = place;
+  const ids = slice.map((finding) => finding.id);
+  await markAbsent(tx, tenantId, refId, ids);
+  // Elsewhere than on the default ref it is gone from that ref only; the status shown stays.
+  if (!place.isDefaultRef) return 0;
+  await insertFindingEvents(
+    tx,
+    slice.filter(isActive).map((finding) => ({
+      tenant_id: tenantId,
+      finding_id: finding.id,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: 'resolved',
+      by_whom: `upload:${uploadId}`,
+      data: JSON.stringify({ from: finding.status, as: 'fixed' }),
+    })),
+  );
+  return await resolveFixed(tx, tenantId, ids, nowMs);
 }

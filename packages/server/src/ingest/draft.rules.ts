@@ -17,6 +17,8 @@ export interface UploadContext {
   readonly defaultBranch?: boolean;
   readonly category?: string;
   readonly coverage?: 'full' | 'partial';
+  /** The media type on a CTIS route said SARIF. */
+  readonly declaredSarif?: true;
 }
 
 /** A place and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the document as sent. */

@@ -44,11 +44,19 @@ interface DetailRow {
   document: string;
 }
 
+/** What a report makes of a status: written only while the status is still the one it was decided on. */
+export interface StatusChange {
+  readonly id: string;
+  readonly from: FindingRow['status'];
+  readonly to: FindingRow['status'];
+}
+
 export interface BatchRows {
   readonly counts: BatchCounts;
   readonly created: FindingRow[];
   readonly createdDetails: DetailRow[];
   readonly changed: Partial<FindingRow>[];
+  readonly statuses: StatusChange[];
   readonly changedDetails: DetailRow[];
   readonly touched: string[];
   readonly refs: FindingRefRow[];
@@ -66,6 +74,7 @@ export function batchRows(
     created: [],
     createdDetails: [],
     changed: [],
+    statuses: [],
     changedDetails: [],
     touched: [],
     refs: [],
@@ -160,24 +169,20 @@ function create(
   return id;
 }
 
-type Status = Pick<FindingRow, 'status' | 'resolution' | 'status_by' | 'status_at'>;
-
-/** A status that the report itself decides; null: it stays. Decisions of people always stay. */
-function nextStatus(stored: StoredFinding, suppressed: boolean, place: BatchPlace): Status | null {
-  const to = (status: FindingRow['status']): Status => ({
-    status,
-    resolution: null,
-    status_by: 'report',
-    status_at: place.nowMs,
-  });
+/** The status that the report itself decides; null: it stays. Decisions of people always stay. */
+function nextStatus(
+  stored: StoredFinding,
+  suppressed: boolean,
+  isDefaultRef: boolean,
+): FindingRow['status'] | null {
   const active =
     stored.status === 'open' || stored.status === 'confirmed' || stored.status === 'in_progress';
-  if (suppressed && active) return to('suppressed');
-  if (!suppressed && stored.status === 'suppressed' && stored.status_by === 'report')
-    return to('open');
+  if (suppressed && active) return 'suppressed';
+  const byReport = stored.status === 'suppressed' && stored.status_by === 'report';
+  if (!suppressed && byReport) return 'open';
   const fixed = stored.status === 'resolved' && stored.resolution === 'fixed';
   // The status shown is that of the default ref: a sighting elsewhere doesn't reopen it.
-  if (fixed && place.isDefaultRef) return to(suppressed ? 'suppressed' : 'open');
+  if (fixed && isDefaultRef) return suppressed ? 'suppressed' : 'open';
   return null;
 }
 
@@ -192,7 +197,7 @@ function revisit(
 ): void {
   const { suppressed } = entry.draft;
   if (suppressed) rows.counts.suppressed += 1;
-  const status = nextStatus(stored, suppressed, place);
+  const status = nextStatus(stored, suppressed, place.isDefaultRef);
   const sameContent = content.digest.equals(stored.detail_digest);
   const evidence = packEvidence({ ...entry.evidence, sameness: entry.sameness });
   if (status === null && sameContent && evidence.equals(stored.evidence)) {
@@ -200,7 +205,7 @@ function revisit(
     rows.touched.push(stored.id);
     return;
   }
-  const reopened = status?.status === 'open' && stored.status === 'resolved';
+  const reopened = status === 'open' && stored.status === 'resolved';
   if (reopened) rows.counts.reopened += 1;
   else if (status === null && sameContent) rows.counts.unchanged += 1;
   else rows.counts.changed += 1;
@@ -213,10 +218,6 @@ function revisit(
     matched_by: by,
     last_seen_at: place.nowMs,
     last_upload_id: place.uploadId,
-    status: status?.status ?? stored.status,
-    resolution: status === null ? stored.resolution : status.resolution,
-    status_by: status?.status_by ?? stored.status_by,
-    status_at: status?.status_at ?? stored.status_at,
   });
   rows.changedDetails.push({
     tenant_id: place.tenantId,
@@ -234,8 +235,10 @@ function revisit(
       data: JSON.stringify(data),
     });
   };
-  if (status !== null)
-    event(reopened ? 'reopened' : 'status', { from: stored.status, to: status.status });
+  if (status !== null) {
+    rows.statuses.push({ id: stored.id, from: stored.status, to: status });
+    event(reopened ? 'reopened' : 'status', { from: stored.status, to: status });
+  }
   if (content.columns.severity !== stored.severity) {
     event('severity', {
       from: SEVERITIES[stored.severity],

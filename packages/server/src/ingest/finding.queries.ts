@@ -1,6 +1,6 @@
 // SQL by which ingest reads and writes findings: a scope for matching, a batch of outcomes, absence.
 
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { insertRows, updateRows } from '../db/dialect.ts';
 import type {
@@ -21,46 +21,65 @@ export interface StoredFinding {
   readonly status: FindingRow['status'];
   readonly resolution: FindingRow['resolution'];
   readonly status_by: string;
-  readonly status_at: number;
   readonly severity: FindingRow['severity'];
   readonly start_line: number | null;
   readonly detail_digest: Uint8Array;
-  /** The newest upload that saw it on the ref in question; null: never seen there. */
-  readonly seen_by: string | null;
+  readonly created_upload_id: string;
 }
 
-/** All findings of a scope, with who saw them last on this ref. */
+/** All findings of a scope. */
 export async function findingsOfScope(
   db: Db,
   tenantId: string,
   scope: ScopeKey,
-  refId: string,
 ): Promise<StoredFinding[]> {
   return await db
     .selectFrom('finding')
-    .leftJoin('finding_ref', (join) =>
-      join
-        .onRef('finding_ref.tenant_id', '=', 'finding.tenant_id')
-        .onRef('finding_ref.finding_id', '=', 'finding.id')
-        .on('finding_ref.ref_id', '=', refId),
-    )
     .select([
-      'finding.id',
-      'finding.evidence',
-      'finding.status',
-      'finding.resolution',
-      'finding.status_by',
-      'finding.status_at',
-      'finding.severity',
-      'finding.start_line',
-      'finding.detail_digest',
-      'finding_ref.last_upload_id as seen_by',
+      'id',
+      'evidence',
+      'status',
+      'resolution',
+      'status_by',
+      'severity',
+      'start_line',
+      'detail_digest',
+      'created_upload_id',
     ])
-    .where('finding.tenant_id', '=', tenantId)
-    .where('finding.asset_id', '=', scope.assetId)
-    .where('finding.tool', '=', scope.tool)
-    .where('finding.category', '=', scope.category)
+    .where('tenant_id', '=', tenantId)
+    .where('asset_id', '=', scope.assetId)
+    .where('tool', '=', scope.tool)
+    .where('category', '=', scope.category)
     .execute();
+}
+
+/** What is known of a finding on one ref. */
+export interface StoredSighting {
+  readonly present: boolean;
+  readonly lastUploadId: string;
+}
+
+/**
+ * All sightings on a ref, by finding. Joined with findings in memory: on a PostgreSQL that has not gathered statistics
+ * yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
+ */
+export async function sightingsOnRef(
+  db: Db,
+  tenantId: string,
+  refId: string,
+): Promise<Map<string, StoredSighting>> {
+  const rows = await db
+    .selectFrom('finding_ref')
+    .select(['finding_id', 'present', 'last_upload_id'])
+    .where('tenant_id', '=', tenantId)
+    .where('ref_id', '=', refId)
+    .execute();
+  return new Map(
+    rows.map((row) => [
+      row.finding_id,
+      { present: row.present === 1, lastUploadId: row.last_upload_id },
+    ]),
+  );
 }
 
 export async function insertFindings(
@@ -103,6 +122,30 @@ export async function changeFindings(
   ]);
 }
 
+/** What a report makes of statuses, guarded: an operator's decision that came meanwhile stays. */
+export async function changeStatuses(
+  db: Db,
+  tenantId: string,
+  changes: readonly { id: string; from: FindingRow['status']; to: FindingRow['status'] }[],
+  nowMs: number,
+): Promise<void> {
+  const groups = Map.groupBy(changes, ({ from, to }) => `${from} ${to}`);
+  for (const group of groups.values()) {
+    const [{ from, to } = { from: 'open', to: 'open' } as const] = group;
+    await db
+      .updateTable('finding')
+      .set({ status: to, resolution: null, status_by: 'report', status_at: nowMs })
+      .where('tenant_id', '=', tenantId)
+      .where(
+        'id',
+        'in',
+        group.map((change) => change.id),
+      )
+      .where('status', '=', from)
+      .execute();
+  }
+}
+
 /** Present on a ref: first and last sight, with the commits. */
 export async function savePresence(db: Db, rows: readonly FindingRefRow[]): Promise<void> {
   await insertRows(db, 'finding_ref', rows, {
@@ -125,61 +168,6 @@ export async function insertEvent(
   row: { tenant_id: string; id: string; at: number; kind: string; data: string },
 ): Promise<void> {
   await db.insertInto('event').values(row).execute();
-}
-
-/** What was present on this ref in this scope and not seen by this upload, with the status it has. */
-export async function absentOnRef(
-  db: Db,
-  tenantId: string,
-  refId: string,
-  scope: ScopeKey,
-  uploadId: string,
-): Promise<{ id: string; status: FindingRow['status'] }[]> {
-  return await db
-    .selectFrom('finding_ref')
-    .innerJoin('finding', (join) =>
-      join
-        .onRef('finding.tenant_id', '=', 'finding_ref.tenant_id')
-        .onRef('finding.id', '=', 'finding_ref.finding_id'),
-    )
-    .select(['finding.id', 'finding.status'])
-    .where('finding_ref.tenant_id', '=', tenantId)
-    .where('finding_ref.ref_id', '=', refId)
-    .where('finding_ref.present', '=', 1)
-    .where('finding_ref.last_upload_id', '!=', uploadId)
-    .where('finding.asset_id', '=', scope.assetId)
-    .where('finding.tool', '=', scope.tool)
-    .where('finding.category', '=', scope.category)
-    .orderBy('finding.id')
-    .execute();
-}
-
-/** How many open findings this ref had in this scope before the upload. */
-export async function countOpenOnRef(
-  db: Db,
-  tenantId: string,
-  refId: string,
-  scope: ScopeKey,
-  uploadId: string,
-): Promise<number> {
-  const row = await db
-    .selectFrom('finding_ref')
-    .innerJoin('finding', (join) =>
-      join
-        .onRef('finding.tenant_id', '=', 'finding_ref.tenant_id')
-        .onRef('finding.id', '=', 'finding_ref.finding_id'),
-    )
-    .select(sql<number>`count(*)`.as('open'))
-    .where('finding_ref.tenant_id', '=', tenantId)
-    .where('finding_ref.ref_id', '=', refId)
-    .where('finding_ref.present', '=', 1)
-    .where('finding.asset_id', '=', scope.assetId)
-    .where('finding.tool', '=', scope.tool)
-    .where('finding.category', '=', scope.category)
-    .where('finding.created_upload_id', '!=', uploadId)
-    .where('finding.status', 'in', ['open', 'confirmed', 'in_progress'])
-    .executeTakeFirst();
-  return Number(row?.open ?? 0);
 }
 
 /** No longer present on the ref. */

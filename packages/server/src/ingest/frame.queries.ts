@@ -2,7 +2,7 @@
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { insertRows } from '../db/dialect.ts';
+import { forUpdate, insertRows } from '../db/dialect.ts';
 import type {
   AnalysisTable,
   AssetRefTable,
@@ -90,6 +90,22 @@ export async function insertRefs(db: Db, rows: readonly AssetRefRow[]): Promise<
   });
 }
 
+/** The asset's default ref as it is now, locked to the end of the transaction. */
+export async function lockDefaultRef(
+  db: Db,
+  tenantId: string,
+  assetId: string,
+): Promise<string | null> {
+  const row = await forUpdate(
+    db
+      .selectFrom('asset')
+      .select('default_ref_id')
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', assetId),
+  ).executeTakeFirst();
+  return row?.default_ref_id ?? null;
+}
+
 /** The first ref that is claimed as default stays so; until one is, the first ref seen stands in for it. */
 export async function setDefaultRef(
   db: Db,
@@ -171,13 +187,14 @@ export async function extendScopes(
   tenantId: string,
   uploadId: string,
   leaseUntil: number,
-): Promise<void> {
-  await db
+): Promise<number> {
+  const result = await db
     .updateTable('scope')
     .set({ lease_until: leaseUntil })
     .where('tenant_id', '=', tenantId)
     .where('holder_upload_id', '=', uploadId)
-    .execute();
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
 }
 
 export async function freeScopes(db: Db, tenantId: string, uploadId: string): Promise<void> {

@@ -7,6 +7,7 @@ import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
 import { type AssetId, newId, type RefId } from '../lib/ids.ts';
+import { cut } from '../lib/text.ts';
 import { normaliseAsset } from './asset.rules.ts';
 import type {
   AnalysisDraft,
@@ -22,6 +23,7 @@ import {
   countRelationships,
   insertAssets,
   insertRefs,
+  lockDefaultRef,
   knownComponents,
   markClaimedDefault,
   refsByName,
@@ -65,7 +67,7 @@ const INDEXED_BYTES_MAX = 1024;
 /** A text that is too long to be indexed keeps its beginning; a digest of the whole keeps it distinct. */
 function indexable(text: string): string {
   if (Buffer.byteLength(text) <= INDEXED_BYTES_MAX) return text;
-  return `${text.slice(0, 200)}…${hash('sha256', text, 'hex')}`;
+  return `${cut(text, 200)}…${hash('sha256', text, 'hex')}`;
 }
 
 const keyOf = (kindClass: string, value: string): string => `${kindClass} ${value}`;
@@ -144,7 +146,7 @@ function newAsset(
     kind: draft.kind,
     kind_class: kindClass,
     value,
-    name: (draft.name ?? value).slice(0, limits.nameCharsMax),
+    name: cut(draft.name ?? value, limits.nameCharsMax),
     criticality: draft.criticality,
     is_fallback: value.startsWith('runner:') && draft.kind === 'unclassified' ? 1 : 0,
     default_ref_id: null,
@@ -251,6 +253,8 @@ export async function settleRef(
     claimed_default: 0,
     created_at: nowMs,
   };
+  // Read again, and locked: another upload may have settled the default ref since this row was read.
+  const known = await lockDefaultRef(tx, tenantId, asset.id);
   await insertRefs(tx, [fresh]);
   const refs = await refsByName(tx, tenantId, [asset.id]);
   const ref = present(
@@ -259,7 +263,7 @@ export async function settleRef(
   );
   await setDefaultRef(tx, tenantId, asset.id, ref.id, null);
   const first = [...refs].sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? ref;
-  const defaultId = asset.default_ref_id ?? first.id;
+  const defaultId = known ?? first.id;
   if (!analysis.claimsDefaultBranch || ref.claimed_default === 1) {
     return { id: ref.id, isDefault: defaultId === ref.id, warning: null };
   }

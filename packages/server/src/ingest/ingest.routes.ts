@@ -4,6 +4,7 @@ import { type ErrorCode, endpoints, errors, limits, type Receipt } from '@muster
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Database } from '../db/db.ts';
 import { boundedBody, encodingOf } from '../http/body.ts';
+import { digestsOf } from '../http/digest.ts';
 import { type Answer, answer, type Gate, route } from '../http/route.ts';
 import type { Caller, RunnerCaller } from '../keys/authenticate.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -21,7 +22,6 @@ import {
 import {
   commandOf,
   contextOf,
-  digestsOf,
   idempotencyKeyOf,
   waitOf,
   type WaitWish,
@@ -77,12 +77,12 @@ async function takeUpload(
   const { headers } = request;
   const startedMs = deps.clock.monotonicMs();
   const wish = waitOf(query, headers);
-  const isSarif = format === 'sarif' || request.sentType.startsWith('application/sarif+json');
+  const declared = format === 'auto' && request.sentType.startsWith('application/sarif+json');
   const received = await receiveUpload(deps, caller, {
     body: boundedBody(request.raw, headers, limits.uploadWireBytesMax),
     encoding: encodingOf(headers),
-    format: isSarif ? 'sarif' : 'auto',
-    context: contextOf(query, headers),
+    format,
+    context: { ...contextOf(query, headers), ...(declared ? { declaredSarif: true } : {}) },
     commandId: commandOf(headers),
     idempotencyKey: idempotencyKeyOf(headers),
     digests: digestsOf(headers),
@@ -91,7 +91,12 @@ async function takeUpload(
   const waitMs = allowedWaitMs(wish, deps.clock.monotonicMs() - startedMs);
   const row = await deps.workers.waitFor(caller.tenantId, received.uploadId, waitMs);
   if (row === undefined) throw new Problem('not_found', 'The upload was removed.');
-  return answerOf(deps, row, received, wish);
+  const written = (whole: boolean): void => {
+    if (whole) void noteAnswered(deps, row);
+  };
+  // Also when the answer is a problem: only an answer that could not be written out may come again.
+  request.written = written;
+  return { ...answerOf(row, received, wish), written };
 }
 
 /** Until 25 s after the headers and at most 20 s after the last byte; the caller may shorten that (contract §5). */
@@ -104,20 +109,12 @@ function allowedWaitMs(wish: WaitWish, spentMs: number): number {
   return Math.max(0, Math.min(left, wished));
 }
 
-function answerOf(
-  deps: IngestRoutesDeps,
-  row: UploadRow,
-  received: Received,
-  wish: WaitWish,
-): Answer<IngestEndpoint> {
+function answerOf(row: UploadRow, received: Received, wish: WaitWish): Answer<IngestEndpoint> {
   const headers: Record<string, string> = {};
   if (received.replayed) headers['idempotent-replayed'] = 'true';
   if (wish.applied !== null) headers['preference-applied'] = wish.applied;
-  const written = (whole: boolean): void => {
-    if (whole) void noteAnswered(deps, row);
-  };
   if (row.state === 'processed' && row.receipt !== null) {
-    return { status: 201, headers, body: JSON.parse(row.receipt) as Receipt, written };
+    return { status: 201, headers, body: JSON.parse(row.receipt) as Receipt };
   }
   if (row.state === 'refused' || row.state === 'failed') throw problemOf(row, headers);
   headers['location'] = `/api/v1/agent/ingest/jobs/${row.id}`;
@@ -129,7 +126,7 @@ function answerOf(
     report_id,
     duplicate: received.joined || received.replayed,
   };
-  return { status: 202, headers, body, written };
+  return { status: 202, headers, body };
 }
 
 /** The stored reason of a refused or failed upload, as the caller gets it. */

@@ -6,7 +6,8 @@ import { limits, type Receipt } from '@muster/contract';
 import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
-import { type AbsenceResult, concludes, settleAbsence } from './absence.ts';
+import { cut } from '../lib/text.ts';
+import { type Absence, concludes, findAbsence, NO_ABSENCE, settleAbsence } from './absence.ts';
 import { decodeCtis } from './ctis.decode.ts';
 import { readDocument } from './document.ts';
 import {
@@ -18,7 +19,7 @@ import {
 import { insertEvent } from './finding.queries.ts';
 import { type Frame, type FrameAccount, settleFrame, tallyFrame } from './frame.ts';
 import { freeScopes, saveAnalysis } from './frame.queries.ts';
-import { holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
+import { type Hold, holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
 import {
   type BatchCounts,
   mustRefuse,
@@ -42,14 +43,15 @@ import { writeSite } from './write-batches.ts';
 
 export type { IngestDeps } from './lease.ts';
 
-const SCOPE_RETRY_MS = 250;
+/** The document is read anew at each try; the other upload takes about as long as this one would. */
+const SCOPE_RETRY_MS = 2000;
 
 export type Outcome = 'processed' | 'refused' | 'failed' | 'requeued' | 'lost';
 
 /** Processes a claimed upload to its end. Rejects only with defects and unavailable databases. */
 export async function processUpload(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
   const db = deps.database.tenant(upload.tenant_id);
-  if (upload.attempt > limits.uploadAttemptsMax) {
+  if (upload.attempt - upload.progress_attempt > limits.uploadAttemptsMax) {
     const problem = {
       code: 'processing_failed',
       detail: 'Processing stopped without a result too often.',
@@ -75,7 +77,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
       items_done: 0,
       analyses: 0,
     };
-    await holdLease(deps, db, upload, progress);
+    await holdLease(deps, db, { upload, scopes: 0 }, progress);
     return await applyReport(deps, upload, report, found);
   } catch (error) {
     return await settleFailure(deps, upload, error);
@@ -124,7 +126,8 @@ function decodeDocument(upload: UploadRow, value: unknown): DecodedReport {
     'runs' in value &&
     !('metadata' in value);
   if (upload.format === 'sarif') return decodeSarif(value, context);
-  return looksLikeSarif ? recognised(decodeSarif(value, context)) : decodeCtis(value, context);
+  const isSarif = looksLikeSarif || context.declaredSarif === true;
+  return isSarif ? recognised(decodeSarif(value, context)) : decodeCtis(value, context);
 }
 
 /** The sender of SARIF on a CTIS route is told that it was understood as what it is. */
@@ -150,9 +153,10 @@ function recognised(report: DecodedReport): DecodedReport {
   };
 }
 
-const toolOf = (report: DecodedReport): string | null =>
-  [...new Set(report.analyses.map((analysis) => analysis.toolName))].join(', ').slice(0, 255) ||
-  null;
+const toolOf = (report: DecodedReport): string | null => {
+  const names = new Set(report.analyses.map((analysis) => analysis.toolName));
+  return names.size === 0 ? null : cut([...names].join(', '), 255);
+};
 
 const refusal = (tally: Tally): string =>
   `${tally.rejected} of ${tally.received} items could not be used, so nothing was applied.`;
@@ -169,10 +173,10 @@ async function applyReport(
   );
   const frame = await storeFrame(deps, upload, report, found, committed);
   const { sites, warnings } = await settleSites(deps, upload, report, found, frame);
-  await takeScopes(deps, db, upload, sites);
+  const hold: Hold = { upload, scopes: await takeScopes(deps, upload, sites) };
   let batch = 1;
-  for (const site of sites) batch = await writeSite(deps, upload, site, batch, committed);
-  const receipt = await finish(deps, upload, report, found, frame, sites, warnings);
+  for (const site of sites) batch = await writeSite(deps, hold, site, batch, committed);
+  const receipt = await finish(deps, hold, report, found, frame, sites, warnings);
   deps.checkpoint?.('finished');
   return receipt === null ? 'lost' : 'processed';
 }
@@ -191,7 +195,7 @@ async function storeFrame(
     (report.assets.usable.length === 0 && report.components.usable.length > 0);
   const done = committed.get(0);
   const frame = await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await holdLease(deps, tx, upload, {});
+    await holdLease(deps, tx, { upload, scopes: 0 }, {});
     const settled = await settleFrame(tx, upload, report, needsFallback, nowMs);
     if (done === undefined) {
       await insertBatch(tx, upload.tenant_id, upload.id, 0, JSON.stringify(settled.account));
@@ -205,22 +209,28 @@ async function storeFrame(
 /** The finish, one transaction: absence, analyses, the receipt, one event, the state. */
 async function finish(
   deps: IngestDeps,
-  upload: UploadRow,
+  hold: Hold,
   report: DecodedReport,
   found: Survey,
   frame: Frame,
   sites: readonly Site[],
   siteWarnings: readonly Located[],
 ): Promise<Receipt | null> {
+  const { upload } = hold;
   const { tenant_id: tenantId, id: uploadId } = upload;
+  const db = deps.database.tenant(tenantId);
+  const rejectedAny = found.tally.rejectionsByCode.size > 0;
+  const absences = new Map<Site, Absence>();
+  for (const site of sites) absences.set(site, await absenceOf(db, site, rejectedAny));
   return await deps.database.transaction(tenantId, async (tx) => {
     const nowMs = deps.clock.nowMs();
-    await holdLease(deps, tx, upload, { analyses: sites.length, items_done: found.tally.received });
+    const progress = { analyses: sites.length, items_done: found.tally.received };
+    await holdLease(deps, tx, hold, progress);
     let resolved = 0;
     let held = 0;
-    const rejectedAny = found.tally.rejectionsByCode.size > 0;
     for (const site of sites) {
-      const absence = await absenceOf(tx, site, rejectedAny, nowMs);
+      const absent = absences.get(site) ?? NO_ABSENCE;
+      const absence = await settleAbsence(tx, { ...site.place, scope: site.place }, absent, nowMs);
       resolved += absence.resolved;
       held += absence.held;
       await saveAnalysis(tx, {
@@ -270,17 +280,10 @@ async function finish(
   });
 }
 
-async function absenceOf(
-  tx: Db,
-  site: Site,
-  rejectedAny: boolean,
-  nowMs: number,
-): Promise<AbsenceResult> {
+async function absenceOf(db: Db, site: Site, rejectedAny: boolean): Promise<Absence> {
   const { asset, analysis, place } = site;
-  if (!concludes(analysis, rejectedAny, asset.is_fallback === 1)) {
-    return { resolved: 0, held: 0, heldDigest: null };
-  }
-  return await settleAbsence(tx, { ...place, scope: place }, nowMs);
+  if (!concludes(analysis, rejectedAny, asset.is_fallback === 1)) return NO_ABSENCE;
+  return await findAbsence(db, { ...place, scope: place });
 }
 
 async function sumOfBatches(tx: Db, upload: UploadRow): Promise<BatchCounts> {
@@ -336,6 +339,7 @@ async function end(
   const nowMs = deps.clock.nowMs();
   const ended = await deps.database.transaction(upload.tenant_id, async (tx) => {
     await freeScopes(tx, upload.tenant_id, upload.id);
+    await deleteBatches(tx, upload.tenant_id, upload.id);
     await insertEvent(tx, {
       tenant_id: upload.tenant_id,
       id: newId(nowMs),

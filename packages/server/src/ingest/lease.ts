@@ -24,14 +24,27 @@ export class LeaseLost extends Error {}
 /** Another upload holds one of the scopes: try again a little later. */
 export class ScopeBusy extends Error {}
 
-/** Extends the lease; when it is somebody else's now, nothing of ours may be written. */
+/** An upload in work, with the number of scopes that were taken for it. */
+export interface Hold {
+  readonly upload: UploadRow;
+  readonly scopes: number;
+}
+
+/**
+ * Extends the lease of the upload and of its scopes. When the upload is somebody else's now (LeaseLost), or one of its
+ * scopes (ScopeBusy), nothing of ours may be written.
+ */
 export async function holdLease(
   deps: IngestDeps,
   db: Db,
-  upload: UploadRow,
+  { upload, scopes }: Hold,
   progress: Parameters<typeof extendLease>[3],
 ): Promise<void> {
   const until = deps.clock.nowMs() + limits.uploadLeaseMs;
-  if ((await extendLease(db, upload, until, progress)) === 0) throw new LeaseLost();
-  await extendScopes(db, upload.tenant_id, upload.id, until);
+  const [held, heldScopes] = await Promise.all([
+    extendLease(db, upload, until, progress),
+    extendScopes(db, upload.tenant_id, upload.id, until),
+  ]);
+  if (held === 0) throw new LeaseLost();
+  if (heldScopes < scopes) throw new ScopeBusy();
 }

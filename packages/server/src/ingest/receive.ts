@@ -17,10 +17,10 @@ import { seal } from './seal.format.ts';
 import {
   countNewestAnalyses,
   countWaiting,
-  deleteUpload,
+  deleteReceiving,
   findIdempotency,
   findUpload,
-  forgetIdempotency,
+  forgetIdempotencyKey,
   insertChunk,
   insertUpload,
   markAnswered,
@@ -83,13 +83,13 @@ export async function receiveUpload(
     const arrived = await storeBody(deps, row, incoming);
     const earlier = await findEarlier(deps, row, incoming, arrived.sha256);
     if (earlier !== null) {
-      await deleteUpload(db, tenantId, uploadId);
+      await dropReceiving(deps.database, tenantId, uploadId);
       return earlier;
     }
     return await settle(deps, row, incoming, arrived);
   } catch (error) {
     // What didn't arrive whole was never acknowledged; nobody may find it later.
-    await deleteUpload(db, tenantId, uploadId);
+    await dropReceiving(deps.database, tenantId, uploadId);
     throw error;
   }
 }
@@ -113,6 +113,7 @@ function newRow(deps: ReceiveDeps, caller: RunnerCaller, incoming: Incoming): Up
     command_id: incoming.commandId,
     state: 'receiving',
     attempt: 0,
+    progress_attempt: 0,
     lease_until: null,
     lease_holder: null,
     not_before: nowMs,
@@ -223,8 +224,10 @@ async function findEarlier(
   if (incoming.idempotencyKey !== null) {
     const known = await findIdempotency(db, row.tenant_id, row.runner_id, incoming.idempotencyKey);
     if (known === undefined) return null;
-    if (known.created_at > nowMs - limits.idempotencyMs) return replayOf(known, sha256);
-    await forgetIdempotency(db, nowMs - limits.idempotencyMs);
+    const fresh = known.created_at > nowMs - limits.idempotencyMs;
+    const stands = fresh && (await findUpload(db, row.tenant_id, known.upload_id)) !== undefined;
+    if (stands) return replayOf(known, digestWithContext(row, sha256));
+    await forgetIdempotencyKey(db, row.tenant_id, row.runner_id, incoming.idempotencyKey);
     return null;
   }
   for (const same of await sameUploads(db, row, sha256, nowMs - limits.idempotencyMs)) {
@@ -241,8 +244,21 @@ async function findEarlier(
   return null;
 }
 
-function replayOf(known: { upload_id: string; sha256: Uint8Array }, sha256: Buffer): Received {
-  if (!sha256.equals(known.sha256)) throw new Problem('idempotency_key_reused');
+/** One Idempotency-Key stands for one body in one context: the same file for another branch is another request. */
+const digestWithContext = (row: UploadRow, sha256: Uint8Array): Buffer =>
+  createHash('sha256').update(sha256).update(row.context_digest).digest();
+
+/** Removes an upload that was never received; one whose COMMIT went through, though its answer was lost, stays. */
+async function dropReceiving(
+  database: Database,
+  tenantId: string,
+  uploadId: string,
+): Promise<void> {
+  await database.transaction(tenantId, async (tx) => deleteReceiving(tx, tenantId, uploadId));
+}
+
+function replayOf(known: { upload_id: string; sha256: Uint8Array }, digest: Buffer): Received {
+  if (!digest.equals(known.sha256)) throw new Problem('idempotency_key_reused');
   return { uploadId: known.upload_id as UploadId, replayed: true, joined: false };
 }
 
@@ -256,6 +272,7 @@ async function settle(
   const { tenant_id: tenantId, runner_id: runnerId } = row;
   const uploadId = row.id as UploadId;
   const nowMs = deps.clock.nowMs();
+  const bodyDigest = digestWithContext(row, stored.sha256);
   return await deps.database.transaction(tenantId, async (tx) => {
     const key = incoming.idempotencyKey;
     if (key !== null) {
@@ -264,18 +281,20 @@ async function settle(
         runner_id: runnerId,
         idempotency_key: key,
         upload_id: uploadId,
-        sha256: stored.sha256,
+        sha256: bodyDigest,
         created_at: nowMs,
       });
       if (remembered === 0) {
         const known = await findIdempotency(tx, tenantId, runnerId, key);
         if (known !== undefined) {
-          await deleteUpload(tx, tenantId, uploadId);
-          return replayOf(known, stored.sha256);
+          await deleteReceiving(tx, tenantId, uploadId);
+          return replayOf(known, bodyDigest);
         }
       }
     }
-    await markReceived(tx, { tenantId, uploadId, ...stored, nowMs });
+    if ((await markReceived(tx, { tenantId, uploadId, ...stored, nowMs })) === 0) {
+      throw new Problem('unavailable', 'The body took so long that its beginning was removed.');
+    }
     return { uploadId, replayed: false, joined: false };
   });
 }

@@ -2,13 +2,12 @@
 // upload takes the scopes, so that nobody else changes what it matches against.
 
 import { limits } from '@muster/contract';
-import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
 import type { AnalysisDraft, DecodedReport, Located } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import { type Frame, type Ref, settleRef } from './frame.ts';
 import { type AssetRow, takeScope } from './frame.queries.ts';
-import { type IngestDeps, ScopeBusy } from './lease.ts';
+import { holdLease, type IngestDeps, ScopeBusy } from './lease.ts';
 import type { Tally } from './receipt.rules.ts';
 import type { Entry, Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
@@ -93,21 +92,28 @@ const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft 
   listed: one.listed && other.listed,
 });
 
-/** In a fixed order, so that two uploads with the same scopes can't wait for each other. */
+/**
+ * Takes the scopes of all sites, all or none, in a fixed order, so that two uploads with the same scopes can't wait for
+ * each other. Guarded by the lease: a worker that was overtaken takes nothing. Returns how many.
+ */
 export async function takeScopes(
   deps: IngestDeps,
-  db: Db,
   upload: UploadRow,
   sites: readonly Site[],
-): Promise<void> {
+): Promise<number> {
   const nowMs = deps.clock.nowMs();
   const keys = new Map(
     sites.map(({ place }) => [`${place.assetId} ${place.tool}\n${place.category}`, place] as const),
   );
-  for (const key of [...keys.keys()].sort()) {
-    const scope = present(keys.get(key), 'a scope');
-    const until = nowMs + limits.uploadLeaseMs;
-    if (!(await takeScope(db, upload.tenant_id, scope, upload.id, nowMs, until)))
-      throw new ScopeBusy();
-  }
+  await deps.database.transaction(upload.tenant_id, async (tx) => {
+    await holdLease(deps, tx, { upload, scopes: 0 }, {});
+    for (const key of [...keys.keys()].sort()) {
+      const scope = present(keys.get(key), 'a scope');
+      const until = nowMs + limits.uploadLeaseMs;
+      if (!(await takeScope(tx, upload.tenant_id, scope, upload.id, nowMs, until))) {
+        throw new ScopeBusy();
+      }
+    }
+  });
+  return keys.size;
 }

@@ -1,5 +1,4 @@
-// What stands beside an uploaded document: query parameters, X-Muster-* headers, Prefer, Content-Digest. The query
-// beats the headers.
+// What stands beside an uploaded document: query parameters, X-Muster-* headers, Prefer. The query beats the headers.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { ASSET_KINDS, limits, type AssetKind } from '@muster/contract';
@@ -91,24 +90,6 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
     );
   }
   return key;
-}
-
-/**
- * `Content-Digest: sha-256=:base64:, sha-512=:base64:` (RFC 9530 §2). Unknown algorithms are left out, as the RFC wants.
- * Problem: invalid_digest when it can't be read.
- */
-export function digestsOf(headers: IncomingHttpHeaders): Map<'sha-256' | 'sha-512', Buffer> {
-  const digests = new Map<'sha-256' | 'sha-512', Buffer>();
-  const header = headers['content-digest'];
-  if (typeof header !== 'string') return digests;
-  for (const member of header.split(',')) {
-    const match = /^\s*([a-z0-9-]+)=:([A-Za-z0-9+/]+={0,2}):\s*$/.exec(member);
-    if (match === null) throw new Problem('invalid_digest');
-    const [, algorithm, value] = match as unknown as [string, string, string];
-    if (algorithm === 'sha-256' || algorithm === 'sha-512')
-      digests.set(algorithm, Buffer.from(value, 'base64'));
-  }
-  return digests;
 }
 
 export interface WaitWish {

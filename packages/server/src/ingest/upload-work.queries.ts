@@ -49,7 +49,10 @@ export async function extendLease(
   upload: Pick<UploadRow, 'tenant_id' | 'id' | 'lease_holder' | 'attempt'>,
   leaseUntil: number,
   progress: Partial<
-    Pick<UploadRow, 'items_done' | 'items_total' | 'tool' | 'decoded_bytes' | 'analyses'>
+    Pick<
+      UploadRow,
+      'items_done' | 'items_total' | 'tool' | 'decoded_bytes' | 'analyses' | 'progress_attempt'
+    >
   >,
 ): Promise<number> {
   const result = await db

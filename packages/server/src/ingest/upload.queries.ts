@@ -45,13 +45,15 @@ export async function readChunk(
   return row?.sealed;
 }
 
-export async function deleteUpload(db: Db, tenantId: string, uploadId: string): Promise<void> {
-  await deleteChunks(db, tenantId, uploadId);
-  await db
+/** Removes an upload that is still being received, with its chunks; any other stays as it is. */
+export async function deleteReceiving(db: Db, tenantId: string, uploadId: string): Promise<void> {
+  const result = await db
     .deleteFrom('upload')
     .where('tenant_id', '=', tenantId)
     .where('id', '=', uploadId)
-    .execute();
+    .where('state', '=', RECEIVING)
+    .executeTakeFirst();
+  if (Number(result.numDeletedRows) > 0) await deleteChunks(db, tenantId, uploadId);
 }
 
 export async function findUpload(
@@ -197,6 +199,20 @@ export async function rememberIdempotency(
   return Number(result.numInsertedOrUpdatedRows ?? 0);
 }
 
+export async function forgetIdempotencyKey(
+  db: Db,
+  tenantId: string,
+  runnerId: string,
+  key: string,
+): Promise<void> {
+  await db
+    .deleteFrom('idempotency')
+    .where('tenant_id', '=', tenantId)
+    .where('runner_id', '=', runnerId)
+    .where('idempotency_key', '=', key)
+    .execute();
+}
+
 export async function forgetIdempotency(db: Db, beforeMs: number): Promise<void> {
   await db.deleteFrom('idempotency').where('created_at', '<', beforeMs).execute();
 }
@@ -215,6 +231,15 @@ export async function staleReceiving(
     .where('state', '=', RECEIVING)
     .where('received_at', '<', beforeMs)
     .limit(limit)
+    .execute();
+}
+
+/** Every body that is on its way in. */
+export async function allReceiving(db: Db): Promise<{ tenant_id: string; id: string }[]> {
+  return await db
+    .selectFrom('upload')
+    .select(['tenant_id', 'id'])
+    .where('state', '=', RECEIVING)
     .execute();
 }
 

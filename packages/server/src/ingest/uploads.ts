@@ -7,7 +7,7 @@ import { parseId, type TenantId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import {
   deleteChunks,
-  deleteUpload,
+  deleteReceiving,
   findUpload,
   forgetIdempotency,
   pageUploads,
@@ -55,7 +55,11 @@ export async function pruneUploads(
   const nowMs = clock.nowMs();
   const db = database.system();
   const abandoned = await staleReceiving(db, nowMs - limits.uploadReceivingMs, REMOVED_PER_ROUND);
-  for (const upload of abandoned) await deleteUpload(db, upload.tenant_id, upload.id);
+  for (const upload of abandoned) {
+    await database.transaction('system', async (tx) =>
+      deleteReceiving(tx, upload.tenant_id, upload.id),
+    );
+  }
   const old = await staleRaw(database.systemLists(), nowMs - keepMs, REMOVED_PER_ROUND);
   for (const upload of old) await deleteChunks(db, upload.tenant_id, upload.id);
   await forgetIdempotency(db, nowMs - limits.idempotencyMs);

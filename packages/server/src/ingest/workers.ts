@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { FromWorker, IngestWorkerData, ToWorker } from './ingest.worker.ts';
-import { findUpload, type UploadRow } from './upload.queries.ts';
+import { allReceiving, deleteReceiving, findUpload, type UploadRow } from './upload.queries.ts';
 import { releaseHeldBy } from './upload-work.queries.ts';
 
 export interface WorkersDeps {
@@ -147,5 +147,9 @@ export class IngestWorkers {
 
 /** At the start of the only process on this database nobody else can hold an upload: all leases are void. */
 export async function releaseAll(database: Database, clock: Clock): Promise<number> {
+  // Nobody can be sending to a process that has just begun.
+  for (const { tenant_id: tenantId, id } of await allReceiving(database.systemLists())) {
+    await database.transaction('system', async (tx) => deleteReceiving(tx, tenantId, id));
+  }
   return await releaseHeldBy(database.system(), null, clock.nowMs());
 }

@@ -7,15 +7,17 @@ import { newId } from '../lib/ids.ts';
 import { unpackEvidence } from './evidence.format.ts';
 import {
   changeFindings,
+  changeStatuses,
   findingsOfScope,
   insertFindingEvents,
   insertFindings,
   savePresence,
+  sightingsOnRef,
   type StoredFinding,
   touchFindings,
 } from './finding.queries.ts';
 import { type BatchPlace, batchRows, type Matched } from './finding-rows.rules.ts';
-import { holdLease, type IngestDeps } from './lease.ts';
+import { type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { match } from './match.rules.ts';
 import type { Site } from './sites.ts';
 import type { Entry } from './survey.rules.ts';
@@ -25,7 +27,7 @@ import { insertBatch } from './upload-work.queries.ts';
 /** Matches one site and writes its entries in batches; committed batches are passed over. Returns the next batch. */
 export async function writeSite(
   deps: IngestDeps,
-  upload: UploadRow,
+  hold: Hold,
   site: Site,
   firstBatch: number,
   committed: ReadonlyMap<number, string>,
@@ -40,7 +42,7 @@ export async function writeSite(
     todo.push({ batch: firstBatch + index, entries });
   }
   const entries = todo.flatMap((part) => part.entries);
-  const matched = await matchSite(deps, upload, place, entries);
+  const matched = await matchSite(deps, hold.upload, place, entries);
   const inFlight = new Set<Promise<void>>();
   let at = 0;
   for (const part of todo) {
@@ -48,7 +50,7 @@ export async function writeSite(
     const rows = batchRows(slice, place, () => newId(place.nowMs));
     at += part.entries.length;
     if (inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(inFlight);
-    const writing = writeBatch(deps, upload, place, part.batch, rows, part.batch * size);
+    const writing = writeBatch(deps, hold, place, part.batch, rows, part.batch * size);
     inFlight.add(writing);
     // A failure is thrown by the next race or by the last wait; this only keeps the set small.
     writing.then(
@@ -78,9 +80,10 @@ async function matchSite(
 ): Promise<Matched[]> {
   if (entries.length === 0) return [];
   const db = deps.database.tenant(upload.tenant_id);
-  const rows = await findingsOfScope(db, upload.tenant_id, place, place.refId);
+  const rows = await findingsOfScope(db, upload.tenant_id, place);
+  const sightings = await sightingsOnRef(db, upload.tenant_id, place.refId);
   // What this upload wrote before it was interrupted is settled and takes no part.
-  const open = rows.filter((row) => row.seen_by !== upload.id);
+  const open = rows.filter((row) => sightings.get(row.id)?.lastUploadId !== upload.id);
   const stored = open.map((row) => {
     const evidence = unpackEvidence(row.evidence);
     return { id: row.id, evidence, line: row.start_line, sameness: evidence.sameness };
@@ -100,20 +103,22 @@ async function matchSite(
 
 async function writeBatch(
   deps: IngestDeps,
-  upload: UploadRow,
+  hold: Hold,
   place: BatchPlace,
   batch: number,
   rows: ReturnType<typeof batchRows>,
   itemsDone: number,
 ): Promise<void> {
+  const { upload } = hold;
   const { tenantId } = place;
   await deps.database.transaction(tenantId, async (tx) => {
     // Sent together and awaited once: the writer works through them without waiting for this thread.
     await Promise.all([
-      holdLease(deps, tx, upload, { items_done: itemsDone }),
+      holdLease(deps, tx, hold, { items_done: itemsDone, progress_attempt: upload.attempt }),
       insertFindings(tx, rows.created, rows.createdDetails),
       touchFindings(tx, tenantId, rows.touched, upload.id, place.nowMs),
       changeFindings(tx, rows.changed, rows.changedDetails),
+      changeStatuses(tx, tenantId, rows.statuses, place.nowMs),
       savePresence(tx, rows.refs),
       insertFindingEvents(tx, rows.events),
       insertBatch(tx, tenantId, upload.id, batch, JSON.stringify(rows.counts)),

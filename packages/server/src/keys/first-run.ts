@@ -7,8 +7,8 @@ import type { Clock } from '../lib/clock.ts';
 import { newId, type TenantId } from '../lib/ids.ts';
 import type { Secret } from '../lib/log.ts';
 import { findTenantByName, insertTenant, tenantName } from './installation.queries.ts';
-import { makeKey } from './keys.ts';
-import { createRunner } from './runners.ts';
+import { type KeyPlan, makeKey } from './keys.ts';
+import { createRunnerIn } from './runners.ts';
 
 export const DEFAULT_TENANT = 'default';
 
@@ -18,39 +18,44 @@ export interface FirstRun {
   readonly runnerKey: Secret;
 }
 
-/** Null: this is not the first run. Of several nodes that start at once, one makes everything. */
+/** Null: this is not the first run. All or nothing, and of several nodes that start at once, one makes everything. */
 export async function firstRun(database: Database, clock: Clock): Promise<FirstRun | null> {
   const nowMs = clock.nowMs();
   const tenantId = newId<TenantId>(nowMs);
-  const made = await insertTenant(database.system(), {
-    id: tenantId,
-    name: DEFAULT_TENANT,
-    created_at: nowMs,
+  return await database.transaction('system', async (tx) => {
+    const tenant = { id: tenantId, name: DEFAULT_TENANT, created_at: nowMs };
+    if ((await insertTenant(tx, tenant)) === 0) return null;
+    const operator = operatorPlan(tenantId, 'first operator', 'admin');
+    const enrolment = enrolmentPlan(tenantId, 'first enrolment token', 10, nowMs);
+    const runner = { name: 'first-runner' };
+    const { key } = await createRunnerIn(tx, tenantId, runner, 'first run', nowMs);
+    return {
+      operatorToken: (await makeKey(tx, operator, nowMs)).secret,
+      enrolmentToken: (await makeKey(tx, enrolment, nowMs)).secret,
+      runnerKey: key.secret,
+    };
   });
-  if (made === 0) return null;
-  const operatorToken = await makeOperatorToken(
-    database,
-    clock,
-    tenantId,
-    'first operator',
-    'admin',
-  );
-  const enrolmentToken = await makeEnrolmentToken(
-    database,
-    clock,
-    tenantId,
-    'first enrolment token',
-    10,
-  );
-  const { key } = await createRunner(
-    database,
-    clock,
-    tenantId,
-    { name: 'first-runner' },
-    'first run',
-  );
-  return { operatorToken, enrolmentToken, runnerKey: key.secret };
 }
+
+const operatorPlan = (tenantId: TenantId, name: string, role: Role): KeyPlan => ({
+  tenantId,
+  kind: 'operator',
+  name,
+  role,
+  state: 'proven',
+  expiresAt: null,
+  createdBy: 'administrator',
+});
+
+const enrolmentPlan = (tenantId: TenantId, name: string, uses: number, nowMs: number): KeyPlan => ({
+  tenantId,
+  kind: 'enrolment',
+  name,
+  state: 'proven',
+  usesLeft: uses,
+  expiresAt: nowMs + limits.enrolmentTokenLifeMs,
+  createdBy: 'administrator',
+});
 
 /** Operator tokens don't expire; they are revoked. */
 export async function makeOperatorToken(
@@ -60,22 +65,9 @@ export async function makeOperatorToken(
   name: string,
   role: Role,
 ): Promise<Secret> {
-  const key = await database.transaction(tenantId, async (tx) =>
-    makeKey(
-      tx,
-      {
-        tenantId,
-        kind: 'operator',
-        name,
-        role,
-        state: 'proven',
-        expiresAt: null,
-        createdBy: 'administrator',
-      },
-      clock.nowMs(),
-    ),
-  );
-  return key.secret;
+  const plan = operatorPlan(tenantId, name, role);
+  const nowMs = clock.nowMs();
+  return (await database.transaction(tenantId, async (tx) => makeKey(tx, plan, nowMs))).secret;
 }
 
 export async function makeEnrolmentToken(
@@ -86,22 +78,8 @@ export async function makeEnrolmentToken(
   uses: number,
 ): Promise<Secret> {
   const nowMs = clock.nowMs();
-  const key = await database.transaction(tenantId, async (tx) =>
-    makeKey(
-      tx,
-      {
-        tenantId,
-        kind: 'enrolment',
-        name,
-        state: 'proven',
-        usesLeft: uses,
-        expiresAt: nowMs + limits.enrolmentTokenLifeMs,
-        createdBy: 'administrator',
-      },
-      nowMs,
-    ),
-  );
-  return key.secret;
+  const plan = enrolmentPlan(tenantId, name, uses, nowMs);
+  return (await database.transaction(tenantId, async (tx) => makeKey(tx, plan, nowMs))).secret;
 }
 
 /** A tenant's name, for showing. */

@@ -2,6 +2,7 @@
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
+import { forUpdate } from '../db/dialect.ts';
 import type { ApiKeyTable } from '../db/tables.ts';
 import type { KeyKind } from './key.format.ts';
 
@@ -155,6 +156,17 @@ export async function findKey(
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
     .executeTakeFirst();
+}
+
+/** Takes the key's row lock for the rest of the transaction (on SQLite the transaction is the lock). */
+export async function lockKey(db: Db, tenantId: string, keyId: string): Promise<void> {
+  await forUpdate(
+    db
+      .selectFrom('api_key')
+      .select('key_id')
+      .where('tenant_id', '=', tenantId)
+      .where('key_id', '=', keyId),
+  ).executeTakeFirst();
 }
 
 export interface KeyPageQuery {

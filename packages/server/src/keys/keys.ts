@@ -20,6 +20,7 @@ import {
 import {
   findKey,
   insertKey,
+  lockKey,
   type KeyPageQuery,
   type KeyRow,
   pageKeys,
@@ -31,7 +32,7 @@ import {
   supersedeCandidates,
   takeEnrolmentUse,
 } from './keys.queries.ts';
-import { retirementOfParent } from './keys.rules.ts';
+import { refusal, retirementOfParent } from './keys.rules.ts';
 import { findByEnrollment, insertRunner, lockRunner } from './runner.queries.ts';
 
 export interface MadeKey {
@@ -141,6 +142,7 @@ export async function renewKey(
   const nowMs = clock.nowMs();
   return await database.transaction(caller.tenantId, async (tx) => {
     await lockRunner(tx, caller.tenantId, caller.runnerId);
+    await requireGood(tx, caller, nowMs);
     await supersedeCandidates(tx, caller.tenantId, caller.runnerId);
     return await makeKey(
       tx,
@@ -160,6 +162,21 @@ export async function renewKey(
   });
 }
 
+/** The presented key may have been revoked since it was authenticated. Problem: unauthorized. */
+async function requireGood(
+  tx: Db,
+  caller: { readonly tenantId: TenantId; readonly keyId: string },
+  nowMs: number,
+): Promise<void> {
+  const key = await findKey(tx, caller.tenantId, caller.keyId);
+  const reason =
+    key === undefined
+      ? 'gone'
+      : refusal({ state: key.state, expiresAt: key.expires_at, retiresAt: key.retires_at }, nowMs);
+  if (reason !== null)
+    throw new Problem('unauthorized', undefined, { cause: `the key is ${reason}` });
+}
+
 export interface EnrolmentRequest {
   readonly name?: string;
   readonly hostname?: string;
@@ -167,6 +184,12 @@ export interface EnrolmentRequest {
   readonly labels?: Readonly<Record<string, string>>;
   readonly enrollment_id?: string;
 }
+
+/** The newest proven key that the runner got by itself: a further enrolment goes on from there, as a renewal would. */
+const lineEnd = (keys: readonly KeyRow[]): string | undefined =>
+  keys
+    .filter((key) => key.state === 'proven' && /^(enrolment|key):/.test(key.created_by))
+    .sort((a, b) => b.created_at - a.created_at)[0]?.key_id;
 
 export interface Enrolled {
   readonly runnerId: RunnerId;
@@ -190,7 +213,7 @@ export async function enrol(
   const createdBy = `enrolment:${caller.keyId}`;
   const { tenantId } = caller;
   return await database.transaction(tenantId, async (tx) => {
-    const plan = (runnerId: RunnerId): KeyPlan => ({
+    const plan = (runnerId: RunnerId, parentKeyId?: string): KeyPlan => ({
       tenantId,
       kind: 'runner',
       name: 'enrolled',
@@ -199,7 +222,11 @@ export async function enrol(
       state: 'candidate',
       expiresAt: nowMs + limits.keyLifeMs,
       createdBy,
+      ...(parentKeyId === undefined ? {} : { parentKeyId }),
     });
+    // One after the other: of two equal enrolments at once, the second finds what the first made.
+    await lockKey(tx, tenantId, caller.keyId);
+    await requireGood(tx, caller, nowMs);
     const known =
       request.enrollment_id === undefined
         ? undefined
@@ -211,7 +238,8 @@ export async function enrol(
       const runnerId = known.id as RunnerId;
       await lockRunner(tx, tenantId, runnerId);
       await supersedeCandidates(tx, tenantId, runnerId);
-      return { runnerId, key: await makeKey(tx, plan(runnerId), nowMs), created: false };
+      const parent = lineEnd(await runnerKeys(tx, tenantId, runnerId));
+      return { runnerId, key: await makeKey(tx, plan(runnerId, parent), nowMs), created: false };
     }
     if ((await takeEnrolmentUse(tx, tenantId, caller.keyId)) === 0) {
       throw new Problem('unauthorized', undefined, { cause: 'the enrolment token is used up' });

@@ -2,7 +2,7 @@
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { forUpdate } from '../db/dialect.ts';
+import { contains, forUpdate } from '../db/dialect.ts';
 import type { RunnerTable } from '../db/tables.ts';
 import { limits } from '@muster/contract';
 
@@ -117,10 +117,7 @@ export async function pageRunners(
     .limit(page.limit + 1);
   if (page.admin !== null) query = query.where('admin', '=', page.admin);
   if (page.presence !== null) query = query.where('presence', '=', page.presence);
-  if (page.namePart !== null) query = query.where('name', 'like', likePart(page.namePart));
+  if (page.namePart !== null) query = query.where(contains(db, 'name', page.namePart));
   if (page.after !== null) query = query.where('id', '<', page.after);
   return await query.execute();
 }
-
-/** `%part%` with the wildcards of LIKE taken literally is not portable; a part with them simply matches more. */
-const likePart = (part: string): string => `%${part}%`;

@@ -2,10 +2,12 @@
 
 import { KEY_SCOPES, limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
+import { present } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId, parseId, type RunnerId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
-import { type MadeKey, makeKey } from './keys.ts';
+import { cut } from '../lib/text.ts';
+import { type KeyPlan, type MadeKey, makeKey } from './keys.ts';
 import { revokeRunnerKeys } from './keys.queries.ts';
 import {
   findRunner as readRunner,
@@ -69,37 +71,43 @@ export async function createRunner(
   createdBy: string,
 ): Promise<{ runner: RunnerRow; key: MadeKey }> {
   const nowMs = clock.nowMs();
+  return await database.transaction(tenantId, async (tx) =>
+    createRunnerIn(tx, tenantId, request, createdBy, nowMs),
+  );
+}
+
+/** The same inside the caller's transaction. */
+export async function createRunnerIn(
+  tx: Db,
+  tenantId: TenantId,
+  request: NewRunnerRequest,
+  createdBy: string,
+  nowMs: number,
+): Promise<{ runner: RunnerRow; key: MadeKey }> {
   const id = newId<RunnerId>(nowMs);
-  return await database.transaction(tenantId, async (tx) => {
-    await insertRunner(tx, {
-      tenantId,
-      id,
-      name: request.name.slice(0, limits.nameCharsMax),
-      labels: request.labels ?? {},
-      hostname: null,
-      version: null,
-      enrollmentId: null,
-      createdBy,
-      nowMs,
-    });
-    const key = await makeKey(
-      tx,
-      {
-        tenantId,
-        kind: 'runner',
-        name: 'first key',
-        runnerId: id,
-        scopes: KEY_SCOPES,
-        state: 'proven',
-        expiresAt: null,
-        createdBy,
-      },
-      nowMs,
-    );
-    const runner = await readRunner(tx, tenantId, id);
-    if (runner === undefined) throw new Problem('not_found');
-    return { runner, key };
+  await insertRunner(tx, {
+    tenantId,
+    id,
+    name: cut(request.name, limits.nameCharsMax),
+    labels: request.labels ?? {},
+    hostname: null,
+    version: null,
+    enrollmentId: null,
+    createdBy,
+    nowMs,
   });
+  const plan: KeyPlan = {
+    tenantId,
+    kind: 'runner',
+    name: 'first key',
+    runnerId: id,
+    scopes: KEY_SCOPES,
+    state: 'proven',
+    expiresAt: null,
+    createdBy,
+  };
+  const key = await makeKey(tx, plan, nowMs);
+  return { runner: present(await readRunner(tx, tenantId, id), 'the new runner'), key };
 }
 
 /** Sets the admin state; revoking also revokes every key. Idempotent. Problem: invalid_transition from revoked. */

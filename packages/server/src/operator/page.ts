@@ -32,7 +32,9 @@ export function cursorOf<const Shape extends readonly ('id' | 'number' | 'text')
     shape.every((kind, index) => {
       const member = members[index];
       if (kind === 'number') return Number.isSafeInteger(member);
-      return typeof member === 'string' && (kind === 'text' || UUID.test(member));
+      return (
+        typeof member === 'string' && (kind === 'text' ? isStorable(member) : UUID.test(member))
+      );
     });
   if (!fits) {
     throw new Problem(
@@ -47,6 +49,9 @@ export function cursorOf<const Shape extends readonly ('id' | 'number' | 'text')
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** NUL and lone surrogates are in no stored text, and PostgreSQL can't even be asked for them. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
 function decode(text: string): unknown[] | null {
   try {

@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import type { Receipt } from '@muster/contract';
 import { startServer, type TestServer } from '../harness.ts';
-import { assertAddsUp, type Format, type Party, receiptOf, send, sendAgain } from './wire.ts';
+import { type Format, type Party, receiptOf, send, sendAgain } from './wire.ts';
 
 const FIXTURES = new URL('../fixtures/', import.meta.url);
 /** Beside the repository, not part of it. */
@@ -67,7 +68,7 @@ function assertRefused(status: number, problem: Readonly<Record<string, unknown>
   const said = JSON.stringify(problem);
   assert.ok(status === 400 || status === 422, said);
   assert.match(String(problem['code']), /^[a-z_]+$/);
-  const receipt = problem['receipt'] as Parameters<typeof assertAddsUp>[0] | undefined;
+  const receipt = problem['receipt'] as Receipt | undefined;
   if (receipt === undefined) assert.equal(typeof problem['pointer'], 'string', said);
   else assert.ok(receipt.rejections.length > 0, said);
 }

@@ -31,9 +31,17 @@ export interface Sight {
   readonly defects: readonly Defect[];
 }
 
+/** How many defects a codebase begins with, and over how many places at most they are spread. */
+export interface Size {
+  readonly defectsMin: number;
+  readonly defectsMax: number;
+  readonly placesMax: number;
+}
+
 /** A codebase over time: `times` sights, each a changed form of the one before; what went may come back. */
-export function sightsOf(random: Random, times: number, defectsMax: number): Sight[] {
-  const places = Array.from({ length: 1 + random.below(4) }, () => placeOf(random));
+export function sightsOf(random: Random, times: number, size: Size): Sight[] {
+  const { defectsMin, defectsMax, placesMax } = size;
+  const places = Array.from({ length: 1 + random.below(placesMax) }, () => placeOf(random));
   const everything: Defect[] = [];
   const add = (count: number): Defect[] => {
     const added = Array.from({ length: count }, (_, index) =>
@@ -42,7 +50,7 @@ export function sightsOf(random: Random, times: number, defectsMax: number): Sig
     everything.push(...added);
     return added;
   };
-  let present = add(1 + random.below(defectsMax));
+  let present = add(defectsMin + random.below(defectsMax - defectsMin + 1));
   const sights = [{ places, defects: present.map((defect) => ({ ...defect })) }];
   while (sights.length < times) {
     const gone = random.pick([0, 0.1, 0.4, 0.7]);

@@ -11,7 +11,7 @@ select "id", "holder_id" from "command" where "tenant_id" = $1 and "status" in (
 update "command" set "status" = $1 where "tenant_id" = $2 and "id" = $3 and "status" = $4 and "attempt" = $5 and "holder_id" = $6
 
 -- commands: renew leases
-update "command" set "lease_until" = $1 where "tenant_id" = $2 and "holder_id" = $3 and "status" in ('acknowledged', 'running') and "lease_until" < $4 and "lease_until" >= $5 and "deadline_at" > $6
+update "command" set "lease_until" = $1 where "tenant_id" = $2 and "holder_id" = $3 and "status" in ('acknowledged', 'running') and "lease_until" < $4 and "deadline_at" > $5
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < $1 order by "lease_until" limit $2 for update skip locked
@@ -35,7 +35,7 @@ select * from "api_key" where "tenant_id" = $1 and "kind" in ($2) and "runner_id
 select "id" from "runner" where "tenant_id" = $1 and "id" = $2 for update
 
 -- runners: page
-select * from "runner" where "tenant_id" = $1 and "admin" = $2 and "presence" = $3 and "name" like $4 and "id" < $5 order by "id" desc limit $6
+select * from "runner" where "tenant_id" = $1 and "admin" = $2 and "presence" = $3 and lower("name" collate "C") like $4 escape '!' and "id" < $5 order by "id" desc limit $6
 
 -- presence: watched
 select "tenant_id", "id", "presence", "last_seen_at", "interval_ms" from "runner" where "presence" in ($1, $2) and "last_seen_at" < $3
@@ -69,7 +69,7 @@ update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id"
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "finding"."id", "finding"."evidence", "finding"."status", "finding"."resolution", "finding"."status_by", "finding"."status_at", "finding"."severity", "finding"."start_line", "finding"."detail_digest", "finding_ref"."last_upload_id" as "seen_by" from "finding" left join "finding_ref" on "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id" and "finding_ref"."ref_id" = $1 where "finding"."tenant_id" = $2 and "finding"."asset_id" = $3 and "finding"."tool" = $4 and "finding"."category" = $5
+select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4
 
 -- ingest: touch
 update "finding" set "last_seen_at" = $1, "last_upload_id" = $2 where "tenant_id" = $3 and "id" in ($4, $5)
@@ -77,11 +77,8 @@ update "finding" set "last_seen_at" = $1, "last_upload_id" = $2 where "tenant_id
 -- ingest: presence on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
--- ingest: absent on a ref
-select "finding"."id", "finding"."status" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = $1 and "finding_ref"."ref_id" = $2 and "finding_ref"."present" = $3 and "finding_ref"."last_upload_id" != $4 and "finding"."asset_id" = $5 and "finding"."tool" = $6 and "finding"."category" = $7 order by "finding"."id"
-
--- ingest: open on a ref
-select count(*) as "open" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = $1 and "finding_ref"."ref_id" = $2 and "finding_ref"."present" = $3 and "finding"."asset_id" = $4 and "finding"."tool" = $5 and "finding"."category" = $6 and "finding"."created_upload_id" != $7 and "finding"."status" in ($8, $9, $10)
+-- ingest: sightings on a ref
+select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "ref_id" = $2
 
 -- ingest: resolve as fixed
 update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4 where "tenant_id" = $5 and "id" in ($6) and "status" in ($7, $8, $9)
@@ -96,4 +93,4 @@ select "finding_ref".*, "asset_ref"."name", "asset_ref"."id" as "id", "asset"."d
 update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4, "accepted_until" = $5 where "tenant_id" = $6 and "id" = $7 and "status" = $8
 
 -- assets: page
-select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in ($1, $2, $3)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = $4 and "asset"."kind" = $5 and ("asset"."value" like $6 or "asset"."name" like $7) and "asset"."id" < $8 order by "asset"."id" desc limit $9
+select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in ($1, $2, $3)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = $4 and "asset"."kind" = $5 and (lower("asset"."value" collate "C") like $6 escape '!' or lower("asset"."name" collate "C") like $7 escape '!') and "asset"."id" < $8 order by "asset"."id" desc limit $9

@@ -74,7 +74,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       held_digest: null,
       held_count: 0,
     }),
-  'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE, ID),
+  'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE),
   'ingest: touch': (db) => ingested.touchFindings(db, ID, [ID, ID], ID, 1),
   'ingest: presence on a ref': (db) =>
     ingested.savePresence(db, [
@@ -90,8 +90,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_upload_id: ID,
       },
     ]),
-  'ingest: absent on a ref': (db) => ingested.absentOnRef(db, ID, ID, SCOPE, ID),
-  'ingest: open on a ref': (db) => ingested.countOpenOnRef(db, ID, ID, SCOPE, ID),
+  'ingest: sightings on a ref': (db) => ingested.sightingsOnRef(db, ID, ID),
   'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], 1),
   'findings: page': (db) =>
     findings.pageFindings(db, ID, {

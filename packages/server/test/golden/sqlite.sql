@@ -11,7 +11,7 @@ select "id", "holder_id" from "command" where "tenant_id" = ? and "status" in ('
 update "command" set "status" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "holder_id" = ?
 
 -- commands: renew leases
-update "command" set "lease_until" = ? where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "lease_until" < ? and "lease_until" >= ? and "deadline_at" > ?
+update "command" set "lease_until" = ? where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "lease_until" < ? and "deadline_at" > ?
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < ? order by "lease_until" limit ?
@@ -35,7 +35,7 @@ select * from "api_key" where "tenant_id" = ? and "kind" in (?) and "runner_id" 
 select "id" from "runner" where "tenant_id" = ? and "id" = ?
 
 -- runners: page
-select * from "runner" where "tenant_id" = ? and "admin" = ? and "presence" = ? and "name" like ? and "id" < ? order by "id" desc limit ?
+select * from "runner" where "tenant_id" = ? and "admin" = ? and "presence" = ? and "name" like ? escape '!' and "id" < ? order by "id" desc limit ?
 
 -- presence: watched
 select "tenant_id", "id", "presence", "last_seen_at", "interval_ms" from "runner" where "presence" in (?, ?) and "last_seen_at" < ?
@@ -69,7 +69,7 @@ update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" =
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "finding"."id", "finding"."evidence", "finding"."status", "finding"."resolution", "finding"."status_by", "finding"."status_at", "finding"."severity", "finding"."start_line", "finding"."detail_digest", "finding_ref"."last_upload_id" as "seen_by" from "finding" left join "finding_ref" on "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id" and "finding_ref"."ref_id" = ? where "finding"."tenant_id" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."category" = ?
+select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ?
 
 -- ingest: touch
 update "finding" set "last_seen_at" = ?, "last_upload_id" = ? where "tenant_id" = ? and "id" in (?, ?)
@@ -77,11 +77,8 @@ update "finding" set "last_seen_at" = ?, "last_upload_id" = ? where "tenant_id" 
 -- ingest: presence on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
--- ingest: absent on a ref
-select "finding"."id", "finding"."status" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = ? and "finding_ref"."ref_id" = ? and "finding_ref"."present" = ? and "finding_ref"."last_upload_id" != ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."category" = ? order by "finding"."id"
-
--- ingest: open on a ref
-select count(*) as "open" from "finding_ref" inner join "finding" on "finding"."tenant_id" = "finding_ref"."tenant_id" and "finding"."id" = "finding_ref"."finding_id" where "finding_ref"."tenant_id" = ? and "finding_ref"."ref_id" = ? and "finding_ref"."present" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."category" = ? and "finding"."created_upload_id" != ? and "finding"."status" in (?, ?, ?)
+-- ingest: sightings on a ref
+select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ?
 
 -- ingest: resolve as fixed
 update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?) and "status" in (?, ?, ?)
@@ -96,4 +93,4 @@ select "finding_ref".*, "asset_ref"."name", "asset_ref"."id" as "id", "asset"."d
 update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ?, "accepted_until" = ? where "tenant_id" = ? and "id" = ? and "status" = ?
 
 -- assets: page
-select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in (?, ?, ?)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = ? and "asset"."kind" = ? and ("asset"."value" like ? or "asset"."name" like ?) and "asset"."id" < ? order by "asset"."id" desc limit ?
+select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in (?, ?, ?)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = ? and "asset"."kind" = ? and ("asset"."value" like ? escape '!' or "asset"."name" like ? escape '!') and "asset"."id" < ? order by "asset"."id" desc limit ?

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Endpoint, endpointList, type ErrorCode, errors } from '@muster/contract';
 import { makeThings, type Things } from './endpoint-table.ts';
 import { provocationOf } from './provocations.ts';
-import { placeOf, problemOf, send } from './wire.ts';
+import { exchange, placeOf, problemOf, send } from './wire.ts';
 import { forgiveFailures, startWorld, type World } from './world.ts';
 
 /** Codes whose answers have a place (contract §2: `pointer` or `errors` where there is one). */
@@ -56,7 +56,9 @@ describe('documented errors', { concurrency: true }, () => {
       });
     }
   }
+});
 
+describe('the table itself', () => {
   test('an endpoint that any operator may call documents no forbidden', () => {
     const wrong = endpointList.filter((endpoint) =>
       endpoint.errors.some((code) => isForbiddenNonsense(endpoint, code)),
@@ -135,7 +137,6 @@ describe('errors that belong to no endpoint', () => {
   });
 
   test('a request that is no HTTP gets a problem document with all its members', async () => {
-    const { exchange } = await import('./wire.ts');
     const heard = await exchange(world.url, (socket) => void socket.write('NONSENSE\r\n\r\n'));
     const [head = '', text = ''] = heard.split('\r\n\r\n');
     assert.match(head, /^HTTP\/1\.1 400 /);
@@ -156,7 +157,6 @@ describe('errors that belong to no endpoint', () => {
 describe('a server that stops', () => {
   test('readyz answers unavailable with Retry-After, as a problem document', async () => {
     const world = await startWorld();
-    const { exchange } = await import('./wire.ts');
     const head = 'GET /readyz HTTP/1.1\r\nHost: test\r\n';
     let stopped: Promise<void> = Promise.resolve();
     const heard = await exchange(world.url, async (socket) => {

@@ -131,7 +131,9 @@ for (const backend of BACKENDS) {
       problemOf(await runnerCall(world, runner.key, '/heartbeat', '{"a":'), 'invalid_json');
       assert.equal((await showRunner(world, runner.id))['presence'], 'online');
     });
+  });
 
+  describe(`odd members on ${backend}`, { concurrency: true }, () => {
     test('members of a wrong type are left out, the others taken, the operator told', async () => {
       const runner = await newRunner(world);
       const wrong = { cpu_percent: 'much', running: 'none', scanners: [1], uptime_seconds: {} };

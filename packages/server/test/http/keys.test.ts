@@ -45,6 +45,14 @@ for (const backend of BACKENDS) {
     forgiveFailures(world);
   };
 
+  const token = async (more: Fields = {}): Promise<string> => {
+    const made = await operate(world, world.own.admin, '/api/v1/enrolment-tokens', more, 201);
+    return String(made['api_key']);
+  };
+
+  const enrol = async (key: string, body: Fields = {}): Promise<Answer> =>
+    await send(world.url, { method: 'POST', path: '/api/v1/agent/enroll', key, body });
+
   describe(`renewal on ${backend}`, { concurrency: false }, () => {
     test('a renewed key is a candidate until it is used, then proven; the old one lives 15 minutes more', async () => {
       const runner = await newRunner(world);
@@ -87,7 +95,9 @@ for (const backend of BACKENDS) {
       await dead(runner.key);
       await good(second);
     });
+  });
 
+  describe(`renewed keys on ${backend}`, { concurrency: false }, () => {
     test('after a proof at most two keys of the line are alive, however many were made', async () => {
       const runner = await newRunner(world);
       const keys = [runner.key];
@@ -195,13 +205,6 @@ for (const backend of BACKENDS) {
   });
 
   describe(`enrolment on ${backend}`, { concurrency: false }, () => {
-    const token = async (more: Fields = {}): Promise<string> => {
-      const made = await operate(world, world.own.admin, '/api/v1/enrolment-tokens', more, 201);
-      return String(made['api_key']);
-    };
-    const enrol = async (key: string, body: Fields = {}): Promise<Answer> =>
-      await send(world.url, { method: 'POST', path: '/api/v1/agent/enroll', key, body });
-
     test('a token makes as many runners as it has uses, even when all come at once', async () => {
       const key = await token({ uses: 3, labels: { team: 'red' } });
       const answers = await Promise.all(
@@ -246,13 +249,17 @@ for (const backend of BACKENDS) {
       const shown = (page['items'] as Fields[]).find(({ key_id: id }) => id === keyIdOf(key));
       assert.equal(shown?.['uses_left'], 4);
     });
+  });
 
+  describe(`what enrolment refuses, on ${backend}`, { concurrency: false }, () => {
     test('an enrollment_id belongs to its token: another token can’t take the runner over', async () => {
       const [mine, theirs] = [await token({ uses: 2 }), await token({ uses: 2 })];
       const body = { enrollment_id: `mine-${backend}-1` };
       ok(await enrol(mine, body), 201);
       problemOf(await enrol(theirs, body), 'unauthorized');
-      const elsewhere = ok(await enrol(world.other.enrolment, body), 201);
+      const path = '/api/v1/enrolment-tokens';
+      const made = await operate(world, world.other.admin, path, {}, 201);
+      const elsewhere = ok(await enrol(String(made['api_key']), body), 201);
       assert.equal(elsewhere['tenant_id'], world.other.id);
     });
 

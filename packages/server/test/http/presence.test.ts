@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { BACKENDS, eventually } from '../harness.ts';
 import { ok, problemOf, send } from './wire.ts';
 import {
+  flushes,
   newRunner,
   otherSecret,
   poll,
@@ -21,16 +22,10 @@ import {
 const STEP_MS = 4_900;
 const DOORBELL = { 'x-openctem-sensor-features': 'doorbell' };
 
-async function flushes(world: World): Promise<number> {
-  const { text } = await send(world.url, { path: '/metrics' });
-  return Number(/^muster_presence_flushes_total\{result="ok"\} (\d+)$/m.exec(text)?.[1] ?? 0);
-}
-
 /** One round of upkeep later, with the clock one step ahead of the real one. */
 async function step(world: World): Promise<void> {
-  const before = await flushes(world);
   world.server.clock.advance(STEP_MS);
-  await eventually(async () => (await flushes(world)) > before);
+  await world.server.round();
 }
 
 const presenceOf = async (world: World, { id }: Runner): Promise<string> =>
@@ -61,40 +56,44 @@ async function watchUntilOffline(
   return history;
 }
 
+async function wholeLife(world: World): Promise<void> {
+  const beat = async (runner: Runner, body = {}, headers = {}): Promise<unknown> =>
+    ok(await runnerCall(world, runner.key, '/heartbeat', body, headers));
+  const [unseen, quiet, slow, talker, done] = [
+    await newRunner(world),
+    await newRunner(world),
+    await newRunner(world),
+    await newRunner(world),
+    await newRunner(world),
+  ];
+  assert.equal(await presenceOf(world, quiet), 'never');
+  // Several beats: the expected interval comes down to what was advised.
+  for (let n = 0; n < 8; n += 1) await beat(quiet, {}, DOORBELL);
+  assert.equal(await presenceOf(world, quiet), 'online');
+  await beat(slow);
+  await beat(done, { status: 'stopped' });
+  assert.equal(await presenceOf(world, done), 'stopped');
+  const history = await watchUntilOffline(world, quiet, async () => {
+    assert.equal((await poll(world, talker.key)).status, 200);
+    problemOf(await runnerCall(world, otherSecret(quiet.key), '/heartbeat'), 'unauthorized');
+    assert.equal(await presenceOf(world, talker), 'online');
+  });
+  assert.deepEqual(history, ['online', 'late', 'offline']);
+  assert.equal(await presenceOf(world, unseen), 'never');
+  assert.notEqual(await presenceOf(world, slow), 'offline', '60 s a beat: not before 180 s');
+  assert.equal(await presenceOf(world, done), 'stopped');
+  await beat(quiet);
+  assert.equal(await presenceOf(world, quiet), 'online');
+  await beat(done);
+  assert.equal(await presenceOf(world, done), 'online');
+}
+
 describe('presence', { concurrency: true }, () => {
   for (const backend of BACKENDS) {
     test(`a runner goes never → online → late → offline, never before 90 s, on ${backend}`, async () => {
       const world = await startWorld(backend);
       try {
-        const beat = async (runner: Runner, body = {}, headers = {}): Promise<unknown> =>
-          ok(await runnerCall(world, runner.key, '/heartbeat', body, headers));
-        const [unseen, quiet, slow, talker, done] = [
-          await newRunner(world),
-          await newRunner(world),
-          await newRunner(world),
-          await newRunner(world),
-          await newRunner(world),
-        ];
-        assert.equal(await presenceOf(world, quiet), 'never');
-        // Several beats: the expected interval comes down to what was advised.
-        for (let n = 0; n < 8; n += 1) await beat(quiet, {}, DOORBELL);
-        assert.equal(await presenceOf(world, quiet), 'online');
-        await beat(slow);
-        await beat(done, { status: 'stopped' });
-        assert.equal(await presenceOf(world, done), 'stopped');
-        const history = await watchUntilOffline(world, quiet, async () => {
-          assert.equal((await poll(world, talker.key)).status, 200);
-          problemOf(await runnerCall(world, otherSecret(quiet.key), '/heartbeat'), 'unauthorized');
-          assert.equal(await presenceOf(world, talker), 'online');
-        });
-        assert.deepEqual(history, ['online', 'late', 'offline']);
-        assert.equal(await presenceOf(world, unseen), 'never');
-        assert.notEqual(await presenceOf(world, slow), 'offline', '60 s a beat: not before 180 s');
-        assert.equal(await presenceOf(world, done), 'stopped');
-        await beat(quiet);
-        assert.equal(await presenceOf(world, quiet), 'online');
-        await beat(done);
-        assert.equal(await presenceOf(world, done), 'online');
+        await wholeLife(world);
       } finally {
         await world.stop();
       }

@@ -102,7 +102,8 @@ function essence(answer: Answer): string {
   const text = answer.text.replace(String(id), 'ID').replace(`"${String(path)}"`, 'PATH');
   const { date: _d, 'x-request-id': _i, 'content-length': _l, ...headers } = answer.headers;
   // Whether the connection ends says only whether the body was read, and the order of headers nothing.
-  const lines = Object.entries({ ...headers, connection: '' }).sort();
+  const lines = Object.entries({ ...headers, connection: '' }).map((line) => line.join(': '));
+  lines.sort();
   return JSON.stringify([text, body, lines, answer.status]);
 }
 
@@ -241,6 +242,16 @@ describe('good keys that belong elsewhere', { concurrency: false }, () => {
       problemOf(await send(world.url, { ...callOf(endpoint, things), key }), 'unauthorized');
     });
   }
+});
+
+describe('roles', { concurrency: false }, () => {
+  let world: World;
+  let things: Things;
+  before(async () => {
+    world = await startWorld();
+    things = await makeThings(world);
+  });
+  after(async () => await world.stop());
 
   for (const endpoint of withAuth('operator')) {
     const needed = endpoint.auth.kind === 'operator' ? ROLES.indexOf(endpoint.auth.role) : 0;

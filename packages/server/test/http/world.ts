@@ -198,3 +198,9 @@ export const poll = async (world: World, key: string, query = ''): Promise<Answe
 export function forgiveFailures(world: World): void {
   world.server.clock.advance(limits.authFailureBurst * limits.authFailureEveryMs);
 }
+
+/** How often upkeep has written presence: the one sign from outside that a round of it has passed. */
+export async function flushes(world: World): Promise<number> {
+  const { text } = await send(world.url, { path: '/metrics' });
+  return Number(/^muster_presence_flushes_total\{result="ok"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}

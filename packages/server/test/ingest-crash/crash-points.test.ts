@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Random, randomOf } from '../generate/random.ts';
-import { ctisOf, sarifOf, sightsOf } from '../generate/reports.ts';
+import { ctisOf, sarifOf, sightsOf, type Size } from '../generate/reports.ts';
 import {
   Crash,
   giveBack,
@@ -29,6 +29,11 @@ const only = process.env['CRASH_SEED'];
 const seeds = (count: number): number[] =>
   only === undefined ? Array.from({ length: count }, (_, seed) => seed) : [Number(only)];
 
+/** Several places, each in a batch or none. */
+const SMALL: Size = { defectsMin: 1, defectsMax: 30, placesMax: 4 };
+/** One place in several batches of limits.ingestBatchItems: a crash leaves it half written. */
+const LARGE: Size = { defectsMin: 300, defectsMax: 550, placesMax: 1 };
+
 interface Report {
   readonly format: 'sarif' | 'ctis';
   readonly document: unknown;
@@ -36,7 +41,8 @@ interface Report {
 
 function reportsOf(random: Random): Report[] {
   const format = random.chance(0.7) ? 'sarif' : 'ctis';
-  const sights = sightsOf(random, random.pick([2, 3]), random.pick([5, 10, 20, 30, 30, 600]));
+  const size = random.chance(0.15) ? LARGE : SMALL;
+  const sights = sightsOf(random, random.pick([2, 3]), size);
   const tell = format === 'sarif' ? sarifOf : ctisOf;
   return sights.map((sight) => ({ format, document: tell(random, sight) }));
 }
@@ -129,14 +135,18 @@ test('a worker that dies at any point costs nothing and doubles nothing', async 
   }
 });
 
+/** The worker that takes over; null: nobody had to. */
+interface Successor {
+  work: ReturnType<typeof workOnce> | null;
+}
+
 /** After the chosen commit the world goes on without this worker: its lease ends and another sees it through. */
-function overtaken(at: number, other: { done: boolean }): Watch {
+function overtaken(at: number, successor: Successor): Watch {
   return async (here, index) => {
-    if (other.done || here !== 'after commit' || index !== at) return;
-    other.done = true;
+    if (successor.work !== null || here !== 'after commit' || index !== at) return;
     stage.clock.advance(LONG_MS);
-    const work = await workOnce(stage, () => {});
-    assert.equal(work?.outcome, 'processed');
+    successor.work = workOnce(stage, () => {});
+    await successor.work;
   };
 }
 
@@ -154,9 +164,13 @@ async function tellOvertaken(
   for (const [number, { format, document }] of reports.entries()) {
     ids.push(await receive(stage, caller, format, document));
     const at = random.below(Math.max(1, (passed[number]?.get('after commit') ?? 1) - 1));
-    const other = { done: false };
-    let work = await workOnce(stage, overtaken(at, other));
-    if (other.done) assert.equal(work?.outcome, 'lost', `${story}, report ${number} at ${at}`);
+    const successor: Successor = { work: null };
+    let work = await workOnce(stage, overtaken(at, successor));
+    if (successor.work !== null) {
+      // Other batches of the first worker may have told it already; the second goes on.
+      const outcomes = [work?.outcome, (await successor.work)?.outcome];
+      assert.deepEqual(outcomes, ['lost', 'processed'], `${story}, report ${number} at ${at}`);
+    }
     while (work?.outcome === 'requeued') {
       stage.clock.advance(LONG_MS);
       work = await workOnce(stage, () => {});

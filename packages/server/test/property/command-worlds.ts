@@ -273,7 +273,7 @@ export class RealWorld implements World {
     const deps = this.#deps;
     if (act.kind === 'silence') {
       this.#clock.advance(SILENCE_MS);
-      await sweepCommands(deps);
+      await sweepCommands(deps, 0);
     } else if (act.kind === 'cancel') {
       await cancelCommand(deps, this.#tenantId, this.#id);
     } else if (act.kind === 'pause') {

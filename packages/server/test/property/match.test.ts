@@ -53,10 +53,7 @@ test('the order of a report decides nothing', () => {
       const shuffled = randomOf(seed).shuffled(some);
       const one = match(some, known);
       const other = match(shuffled, known);
-      assert.deepEqual(
-        new Map([...by(shuffled, other.pairs)].sort()),
-        new Map([...by(some, one.pairs)].sort()),
-      );
+      assert.deepEqual(by(shuffled, other.pairs), by(some, one.pairs));
       assert.deepEqual([...other.absent].sort(), [...one.absent].sort());
     }),
     RUNS,
@@ -155,7 +152,7 @@ test('every item of a report has one outcome, and refused or not the receipt add
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 1, max: 60 }), (seed, size) => {
       const random = randomOf(seed);
-      const [sight] = sightsOf(random, 1, size);
+      const [sight] = sightsOf(random, 1, { defectsMin: 1, defectsMax: size, placesMax: 4 });
       if (sight === undefined) return;
       const document = sarifOf(random, sight);
       const { tally, groups } = survey(decodeSarif(document, {}), Buffer.alloc(32));
