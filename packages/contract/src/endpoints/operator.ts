@@ -103,7 +103,12 @@ export const createRunner = endpoint({
   errors: write,
 });
 
-const runnerAction = <const Name extends string>(action: Name, id: string, summary: string) =>
+const runnerAction = <const Name extends string>(
+  action: Name,
+  id: string,
+  summary: string,
+  errors: Endpoint['errors'],
+) =>
   endpoint({
     id,
     method: 'POST',
@@ -113,14 +118,21 @@ const runnerAction = <const Name extends string>(action: Name, id: string, summa
     params: ById,
     bodyKind: 'none',
     replies: { 200: Runner },
-    errors: [...act, 'invalid_transition'],
+    errors,
   });
-export const pauseRunner = runnerAction('pause', 'pauseRunner', 'Let it claim nothing more');
-export const resumeRunner = runnerAction('resume', 'resumeRunner', 'Let it claim again');
+const toggle = [...act, 'invalid_transition'] as const;
+export const pauseRunner = runnerAction(
+  'pause',
+  'pauseRunner',
+  'Let it claim nothing more',
+  toggle,
+);
+export const resumeRunner = runnerAction('resume', 'resumeRunner', 'Let it claim again', toggle);
 export const revokeRunner = runnerAction(
   'revoke',
   'revokeRunner',
   'Shut it out for good: all its keys die',
+  act,
 );
 
 // ---------------------------------------------------------------- keys and enrolment tokens

@@ -95,6 +95,7 @@ export class SqlitePort {
       return;
     }
     const { columns, changes } = reply;
-    waiting.resolve({ columns, changes, rows: unpackRows(reply.rows, true) });
+    const rows = reply.rows === null ? [] : unpackRows(reply.rows, true);
+    waiting.resolve({ columns, changes, rows });
   }
 }

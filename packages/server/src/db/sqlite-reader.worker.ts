@@ -4,7 +4,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { done, failed } from './sqlite-write-queue.ts';
-import { packRows, type Reply, type Request, transferOf, unpackRows } from './sqlite-wire.ts';
+import { packAnswer, type Reply, type Request, transferOf, unpackRows } from './sqlite-wire.ts';
 
 const { path } = workerData as { path: string };
 const port = parentPort as MessagePort;
@@ -18,7 +18,7 @@ function answer(request: Request): Reply {
   try {
     if (request.op !== 'run') throw new Error('the reader thread only reads');
     const { columns, rows } = connection.run(request.sql, unpackRows(request.rows, false)[0] ?? []);
-    return { id: request.id, columns, rows: packRows(rows), changes: 0 };
+    return { id: request.id, columns, rows: packAnswer(rows), changes: 0 };
   } catch (error) {
     return failed(request.id, error);
   }
@@ -27,7 +27,7 @@ function answer(request: Request): Reply {
 port.on('message', (requests: Request[]) => {
   for (const request of requests) {
     const reply = answer(request);
-    port.postMessage([reply], 'rows' in reply ? transferOf(reply.rows) : []);
+    port.postMessage([reply], 'rows' in reply && reply.rows !== null ? transferOf(reply.rows) : []);
     if (request.op === 'close') port.close();
   }
 });

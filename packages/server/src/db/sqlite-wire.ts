@@ -62,7 +62,8 @@ export type Reply =
   | {
       readonly id: number;
       readonly columns: readonly string[];
-      readonly rows: PackedRows;
+      /** null: none, which costs nothing to send. */
+      readonly rows: PackedRows | null;
       readonly changes: number;
     }
   | { readonly id: number; readonly error: WireError };
@@ -137,6 +138,10 @@ function concatenated(chunks: readonly Uint8Array[], size: number): Uint8Array<A
   }
   return bytes;
 }
+
+/** The rows of an answer; most writes have none. */
+export const packAnswer = (rows: readonly (readonly unknown[])[]): PackedRows | null =>
+  rows.length === 0 ? null : packRows(rows);
 
 /**
  * The rows again. Byte strings are views on the message's one buffer unless `copied`: views are right for parameters,

@@ -7,8 +7,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import {
   type Answer,
-  NO_ROWS,
-  packRows,
+  packAnswer,
   type Reply,
   type Request,
   SqliteError,
@@ -33,6 +32,9 @@ const CHECKPOINT_IDLE_PAGES = 1_000;
 const CHECKPOINT_FORCED_PAGES = 16_000;
 const CHECKPOINT_AGAIN_PAGES = 4_000;
 const CHECKPOINT_PATIENCE_MS = 50;
+
+// How soon after work the length of the log is looked at: asking after every commit cost a fifth of this thread.
+const CHECKPOINT_LOOK_MS = 50;
 
 type Statement = Extract<Request, { sql: string }>;
 type Job = Exclude<Request, { op: 'close' }>;
@@ -65,6 +67,8 @@ export class WriteQueue {
   readonly #waiting: Transaction[] = [];
   readonly #idle: NodeJS.Timeout;
   #active: Transaction | null = null;
+  #checkpointTimer: NodeJS.Timeout | undefined;
+  #stopped = false;
   #forcedAtPages = CHECKPOINT_FORCED_PAGES;
 
   /** `onIdleTimeout` is told to pump again after an idle transaction was rolled back. */
@@ -116,7 +120,7 @@ export class WriteQueue {
     if (this.#active !== null) this.#advance(this.#active);
     for (const client of clients) flush(client);
     const more = this.#active === null && !this.drained;
-    if (this.#active === null) this.#checkpoint(more);
+    this.#checkpointTimer ??= setTimeout(() => this.#checkpointNow(), CHECKPOINT_LOOK_MS).unref();
     return more;
   }
 
@@ -215,7 +219,7 @@ export class WriteQueue {
   #answer(request: Statement): Reply {
     try {
       const { columns, rows, changes } = this.#execute(request);
-      return { id: request.id, columns, rows: packRows(rows), changes };
+      return { id: request.id, columns, rows: packAnswer(rows), changes };
     } catch (error) {
       return failed(request.id, error);
     }
@@ -230,6 +234,20 @@ export class WriteQueue {
     const rows = unpackRows(request.rows, false);
     if (request.op === 'run') return this.#connection.run(request.sql, rows[0] ?? []);
     return { columns: [], rows: [], changes: this.#connection.runMany(request.sql, rows) };
+  }
+
+  /** Nothing is done from now on: the file is about to be closed. */
+  stop(): void {
+    clearTimeout(this.#idle);
+    clearTimeout(this.#checkpointTimer);
+    this.#stopped = true;
+  }
+
+  #checkpointNow(): void {
+    this.#checkpointTimer = undefined;
+    if (this.#stopped) return;
+    // Inside a transaction nothing can be checkpointed; its end arms the timer again.
+    if (this.#active === null) this.#checkpoint(!this.drained);
   }
 
   #checkpoint(busy: boolean): void {
@@ -249,13 +267,15 @@ export function flush(client: Client): void {
   const replies = client.replies;
   client.replies = [];
   if (!client.open) return;
-  const transfer = replies.flatMap((reply) => ('rows' in reply ? transferOf(reply.rows) : []));
+  const transfer = replies.flatMap((reply) =>
+    'rows' in reply && reply.rows !== null ? transferOf(reply.rows) : [],
+  );
   client.send(replies, transfer);
 }
 
 /** The reply that says only that something is done. */
 export function done(id: number): Reply {
-  return { id, columns: [], rows: NO_ROWS, changes: 0 };
+  return { id, columns: [], rows: null, changes: 0 };
 }
 
 /** The reply that carries an error. */

@@ -65,6 +65,7 @@ function listen(port: MessagePort): void {
 
 function finish(client: Client, id: number): void {
   closing = null;
+  queue.stop();
   connection.checkpoint('truncate');
   connection.close();
   client.replies.push(done(id));

@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   LogController,
 } from 'fastify';
 import type { Logger } from '../lib/log.ts';
@@ -28,41 +29,14 @@ export interface ServerOptions {
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { log, tls } = options;
-  const app = Fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
-    genReqId: (request) => {
-      const given = request.headers['x-request-id'];
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newRequestId();
-    },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    // No total time limit for a body (boundedBody watches the rate), but headers must come.
-    requestTimeout: 0,
-    ...listenerOptions(tls),
-    // What still comes in while the server stops is served as long as everything is there; readyz says 503.
-    return503OnClosing: false,
-    keepAliveTimeout: 75_000,
-    ajv: {
-      customOptions: {
-        coerceTypes: false,
-        removeAdditional: false,
-        useDefaults: false,
-        allErrors: false,
-      },
-      plugins: [(ajv: Formats) => ajv.addFormat('date-time', isTime)],
-    },
-    frameworkErrors: handleFrameworkError,
-    clientErrorHandler: (error, socket) => refuseClient(error, socket, options.newRequestId),
-  }) as unknown as FastifyInstance;
+  const app = Fastify({ ...settingsOf(options), ...listenerOptions(options.tls) });
   app.decorateRequest('caller', null);
   app.decorateRequest('sentType', '');
   app.decorateRequest('written', null);
   acceptBodies(app);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler((request, reply) => {
-    if (!/^\/api\/v2(?:[/?]|$)/.test(request.url)) throw notFound(request);
+    if (!request.url.startsWith('/api/v2/')) throw notFound(request);
     // A client that probes for v2 takes a problem document for a refusal and a plain 404 for "not here" (RP §12).
     const body = {
       error: 'not_found',
@@ -75,22 +49,50 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-/** What of Ajv is used here; it is Fastify's dependency, not ours. */
-interface Formats {
-  addFormat(name: string, format: (text: string) => boolean): unknown;
+/** What holds with and without TLS. */
+function settingsOf(options: ServerOptions): FastifyServerOptions {
+  return {
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    genReqId: (request) => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newRequestId();
+    },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    // No total time limit for a body (boundedBody watches the rate), but headers must come.
+    requestTimeout: 0,
+    // What still comes in while the server stops is served as long as everything is there; readyz says 503.
+    return503OnClosing: false,
+    keepAliveTimeout: 75_000,
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+      },
+      plugins: [(ajv) => ajv.addFormat('date-time', isTime)],
+    },
+    frameworkErrors: handleFrameworkError,
+    clientErrorHandler: (error, socket) => refuseClient(error, socket, options.newRequestId),
+  };
 }
 
 /** Longer than any honest client needs for its headers; a silent connection holds a descriptor for so long. */
 const HEADERS_MS = 30_000;
 
-/** The same patience with and without TLS. Fastify gives `http` to plain servers only. */
-function listenerOptions(tls: ServerOptions['tls']) {
-  if (tls === null) return { http: { headersTimeout: HEADERS_MS } };
+/**
+ * The same patience with and without TLS: Fastify gives `http` to plain servers only. Its types tell the two kinds of
+ * servers apart, which nobody here does.
+ */
+function listenerOptions(tls: ServerOptions['tls']): FastifyServerOptions {
+  const http = { headersTimeout: HEADERS_MS };
+  if (tls === null) return { http } as FastifyServerOptions;
   const cert = readFileSync(tls.certFile);
   const key = readFileSync(tls.keyFile);
-  return {
-    https: { cert, key, headersTimeout: HEADERS_MS, handshakeTimeout: HEADERS_MS },
-  };
+  const https = { ...http, cert, key, handshakeTimeout: HEADERS_MS };
+  return { https } as FastifyServerOptions;
 }
 
 /** JSON whatever the Content-Type says: the parser goes by the endpoint, not by the header. */

@@ -1,6 +1,7 @@
 // The thread that processes uploads: claims one after the other and sees each to its end. Started by workers.ts with
 // keys and a database of its own; told to wake or to stop; tells what became of each upload.
 
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { limits } from '@muster/contract';
 import { type Database, openInWorker, type WorkerData } from '../db/db.ts';
@@ -108,6 +109,12 @@ async function one(deps: IngestDeps, upload: UploadRow): Promise<void> {
     ended('requeued');
   }
 }
+
+/** Of 20 levels: enough that requests and the writer go first when the processor is short. */
+const NICE = 10;
+
+// On Linux a priority belongs to the thread that sets it; elsewhere it would slow the whole process.
+if (process.platform === 'linux') setPriority(NICE);
 
 const database = await openInWorker(data.database);
 tell({ kind: 'ready' });

@@ -45,6 +45,8 @@ type Credential = NonNullable<Awaited<ReturnType<typeof findCredential>>>;
 
 interface Cached {
   readonly row: Credential;
+  /** What the row says of the caller, parsed once. */
+  readonly caller: Caller;
   readonly readAtMs: number;
 }
 
@@ -74,9 +76,11 @@ export class Authenticator {
     const key = parseKey(text);
     if (key === null || key.kind !== kind) return this.#refuse('malformed', null, from);
     const nowMs = this.#clock.nowMs();
-    const row = await this.#read(key.keyId, nowMs);
+    const known = this.#fresh(key.keyId, nowMs) ?? (await this.#read(key.keyId, nowMs));
+    const row = known?.row;
     const equal = timingSafeEqual(key.secretHash, row?.secret_hash ?? NOBODY);
-    if (row === undefined || !equal) return this.#refuse('unknown', key.keyId, from);
+    if (known === undefined || row === undefined || !equal)
+      return this.#refuse('unknown', key.keyId, from);
     const reason = refusal(
       { state: row.state, expiresAt: row.expires_at, retiresAt: row.retires_at },
       nowMs,
@@ -91,7 +95,7 @@ export class Authenticator {
       if (!proven) return this.#refuse('retired', key.keyId, from);
     }
     this.#lastUsed.set(row.key_id, { tenantId: row.tenant_id, at: nowMs, from });
-    return caller(row, nowMs);
+    return known.caller;
   }
 
   /** Drops what is remembered of a runner's keys (null: of all), after a change made on this node. */
@@ -118,22 +122,24 @@ export class Authenticator {
     return rows;
   }
 
-  async #read(keyId: string, nowMs: number): Promise<Credential | undefined> {
+  #fresh(keyId: string, nowMs: number): Cached | undefined {
     const cached = this.#cache.get(keyId);
     // A clock that was set back must not keep a revoked key alive.
-    if (cached !== undefined && Math.abs(nowMs - cached.readAtMs) < limits.keyCacheMs) {
-      return cached.row;
-    }
+    const fresh = cached !== undefined && Math.abs(nowMs - cached.readAtMs) < limits.keyCacheMs;
+    return fresh ? cached : undefined;
+  }
+
+  async #read(keyId: string, nowMs: number): Promise<Cached | undefined> {
     const row = await findCredential(this.#database.system(), keyId);
     this.#cache.delete(keyId);
-    if (row !== undefined) {
-      this.#cache.set(keyId, { row, readAtMs: nowMs });
-      if (this.#cache.size > CACHE_KEYS_MAX) {
-        const oldest = this.#cache.keys().next().value;
-        if (oldest !== undefined) this.#cache.delete(oldest);
-      }
+    if (row === undefined) return undefined;
+    const read: Cached = { row, caller: caller(row, nowMs), readAtMs: nowMs };
+    this.#cache.set(keyId, read);
+    if (this.#cache.size > CACHE_KEYS_MAX) {
+      const oldest = this.#cache.keys().next().value;
+      if (oldest !== undefined) this.#cache.delete(oldest);
     }
-    return row;
+    return read;
   }
 
   #refuse(reason: string, keyId: string | null, from: string): null {

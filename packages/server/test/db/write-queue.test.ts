@@ -23,6 +23,7 @@ async function openQueue(context: TestContext, onIdleTimeout = () => {}) {
     await remove();
   });
   const queue = new WriteQueue(connection, onIdleTimeout);
+  context.after(() => queue.stop());
   const stored = () => reader.run('select n from t order by n', []).rows.map(([n]) => n);
   return { queue, stored };
 }

@@ -112,6 +112,7 @@ const BY_CODE: Partial<Record<ErrorCode, Provoke>> = {
   forbidden: async (scene) => await good(scene, { key: scene.world.own.viewer }),
   invalid_json: async (scene) => await good(scene, { body: '{"a":' }),
   invalid_body: async (scene) => await good(scene, { body: '[]' }),
+  rate_limited: async (scene) => await refusedOften(scene),
   body_too_large: tooLarge,
   unsupported_encoding: async (scene) =>
     await good(scene, { headers: { 'content-encoding': 'compress' } }),
@@ -226,6 +227,10 @@ const finishedCommand: Provoke = async ({ world }) => {
   return await send(world.url, { method: 'POST', path, key: world.own.admin });
 };
 
+/** Transitions take what is no JSON for no body (RP §5.3); what nests too deep is refused all the same. */
+const nested: Provoke = async (scene) =>
+  await good(scene, { body: '['.repeat(200) + ']'.repeat(200) });
+
 const withBody =
   (body: Fields): Provoke =>
   async (scene) =>
@@ -246,12 +251,12 @@ const transitions = ['acknowledge', 'start', 'complete', 'fail', 'release'].flat
   [`${verb}Command lease_lost`, formerHolder] as const,
   [`${verb}Command invalid_transition`, wrongState] as const,
   [`${verb}Command transition_conflict`, conflict] as const,
+  [`${verb}Command invalid_json`, nested] as const,
 ]);
 
 const uploads = ['ingest', 'ingestCtis', 'ingestSarif'].flatMap((id) => [
   [`${id} invalid_parameter`, withQuery('default_branch=perhaps')] as const,
   [`${id} too_many_items`, manyItems] as const,
-  [`${id} rate_limited`, refusedOften] as const,
 ]);
 
 const CASES: Readonly<Record<string, Provoke>> = {
@@ -261,7 +266,6 @@ const CASES: Readonly<Record<string, Provoke>> = {
   'renewKey rate_limited': renewedTooOften,
   'pauseRunner invalid_transition': revokedRunner,
   'resumeRunner invalid_transition': revokedRunner,
-  'revokeRunner invalid_transition': revokedRunner,
   'cancelCommand invalid_transition': finishedCommand,
   'uploadJob invalid_parameter': withQuery('wait=soon'),
   'checkFingerprints too_many_items': withBody({
