@@ -100,10 +100,7 @@ async function wire(
   const app = createServer({
     log,
     trustedProxies: config.trustedProxies,
-    tls:
-      config.tlsCertFile === null || config.tlsKeyFile === null
-        ? null
-        : { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile },
+    tls: tlsOf(config),
     newRequestId: () => newId<string>(clock.nowMs()),
     onAnswer: metrics.answered,
   });
@@ -132,7 +129,10 @@ async function wire(
   );
   const url = await listen(app, config);
   // After the address is ours: a start that fails must not use up secrets that are shown once.
-  const made = await firstRun(database, clock);
+  const made = await firstRun(database, clock).catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
   workers.start();
   upkeep.start();
   const stop = async (): Promise<void> => {
@@ -141,6 +141,11 @@ async function wire(
     await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };
+}
+
+function tlsOf(config: Config): { certFile: string; keyFile: string } | null {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = config;
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
 /** Nothing is governed per runner yet: the digest is that of "nothing". */

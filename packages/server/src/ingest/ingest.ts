@@ -7,7 +7,14 @@ import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { cut } from '../lib/text.ts';
-import { type Absence, concludes, findAbsence, NO_ABSENCE, settleAbsence } from './absence.ts';
+import {
+  type Absence,
+  type AbsenceResult,
+  concludes,
+  findAbsence,
+  NO_ABSENCE,
+  settleAbsence,
+} from './absence.ts';
 import { decodeCtis } from './ctis.decode.ts';
 import { readDocument } from './document.ts';
 import {
@@ -229,21 +236,9 @@ async function finish(
     let resolved = 0;
     let held = 0;
     for (const site of sites) {
-      const absent = absences.get(site) ?? NO_ABSENCE;
-      const absence = await settleAbsence(tx, { ...site.place, scope: site.place }, absent, nowMs);
+      const absence = await finishSite(tx, site, absences.get(site) ?? NO_ABSENCE, nowMs);
       resolved += absence.resolved;
       held += absence.held;
-      await saveAnalysis(tx, {
-        tenant_id: tenantId,
-        ref_id: site.place.refId,
-        tool: site.place.tool,
-        category: site.place.category,
-        last_upload_id: uploadId,
-        last_seen_at: nowMs,
-        commit_sha: site.place.commitSha,
-        held_digest: absence.heldDigest,
-        held_count: absence.held,
-      });
     }
     const warnings = [...report.warnings, ...siteWarnings];
     const receipt = receiptOf({
@@ -278,6 +273,28 @@ async function finish(
     if ((await endUpload(tx, upload, state)) === 0) throw new LeaseLost();
     return receipt;
   });
+}
+
+/** Absence on one site, and the analysis that the next one is compared with. */
+async function finishSite(
+  tx: Db,
+  { place }: Site,
+  absence: Absence,
+  nowMs: number,
+): Promise<AbsenceResult> {
+  const result = await settleAbsence(tx, { ...place, scope: place }, absence, nowMs);
+  await saveAnalysis(tx, {
+    tenant_id: place.tenantId,
+    ref_id: place.refId,
+    tool: place.tool,
+    category: place.category,
+    last_upload_id: place.uploadId,
+    last_seen_at: nowMs,
+    commit_sha: place.commitSha,
+    held_digest: result.heldDigest,
+    held_count: result.held,
+  });
+  return result;
 }
 
 async function absenceOf(db: Db, site: Site, rejectedAny: boolean): Promise<Absence> {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BACKENDS, eventually } from '../harness.ts';
-import { type Fields, listOf, ok, problemOf, send } from './wire.ts';
+import { type Fields, listOf, ok, problemOf } from './wire.ts';
 import {
   move,
   newCommand,

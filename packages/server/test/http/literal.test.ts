@@ -25,8 +25,8 @@ for (const backend of BACKENDS) {
     };
 
     test('a part of a name: ASCII letters in any case, wildcards literally', async () => {
-      assert.deepEqual(await named('FIRST'), ['First', 'first-2']);
-      assert.deepEqual(await named('irs'), ['First', 'first-2']);
+      assert.deepEqual(await named('FIRST'), ['First', 'first-2', 'first-runner']);
+      assert.deepEqual(await named('irs'), ['First', 'first-2', 'first-runner']);
       assert.deepEqual(await named('a_b'), ['a_b']);
       assert.deepEqual(await named('0%'), ['100%']);
       assert.deepEqual(await named('!'), ['100 !']);
@@ -54,12 +54,11 @@ for (const backend of BACKENDS) {
       await operate(world, world.own.admin, '/api/v1/commands', body, 201);
     });
 
-    test('a cursor with NUL, half a surrogate or numbers beyond a column is invalid_parameter', async () => {
+    test('a cursor with NUL, half a surrogate or a number that is no integer is invalid_parameter', async () => {
       const cursors: readonly [string, unknown[]][] = [
         ['/api/v1/keys', [1, 'a\u0000b']],
         ['/api/v1/keys', [1, '\ud800']],
         ['/api/v1/findings', [1e300, '01a1fc23-b6cf-7067-93f1-625de03b92e4']],
-        ['/api/v1/findings', [2 ** 40, '01a1fc23-b6cf-7067-93f1-625de03b92e4']],
         ['/api/v1/runners', ['\u0000']],
       ];
       for (const [path, cursor] of cursors) {
@@ -68,7 +67,6 @@ for (const backend of BACKENDS) {
           path: `${path}?after=${after}`,
           key: world.own.admin,
         });
-        if (cursor[0] === 2 ** 40 && answer.status === 200) continue;
         assert.equal(problemOf(answer, 'invalid_parameter')['pointer'], '/after');
       }
     });

@@ -57,7 +57,7 @@ const incomplete: Provoke = async (scene) => {
   const { path } = callOf(scene.endpoint, scene.things);
   const heard = await exchange(scene.world.url, (socket) => {
     socket.end(
-      `POST ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${goodKey(scene)}\r\n` +
+      `${scene.endpoint.method} ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${goodKey(scene)}\r\n` +
         'Content-Length: 1000\r\nConnection: close\r\n\r\n{"version":',
     );
   });
@@ -69,7 +69,7 @@ const slow: Provoke = async (scene) => {
   const { path } = callOf(scene.endpoint, scene.things);
   const heard = await exchange(scene.world.url, (socket) => {
     socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${goodKey(scene)}\r\n` +
+      `${scene.endpoint.method} ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${goodKey(scene)}\r\n` +
         'Content-Length: 1000000\r\nConnection: close\r\n\r\n{"version":',
     );
   });
