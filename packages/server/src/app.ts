@@ -128,11 +128,7 @@ async function wire(
     log,
   );
   const url = await listen(app, config);
-  // After the address is ours: a start that fails must not use up secrets that are shown once.
-  const made = await firstRun(database, clock).catch(async (error: unknown) => {
-    await app.close();
-    throw error;
-  });
+  const made = await firstRunOrClose(app, database, clock);
   workers.start();
   upkeep.start();
   const stop = async (): Promise<void> => {
@@ -141,6 +137,20 @@ async function wire(
     await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };
+}
+
+/** After the address is ours: a start that fails must not use up secrets that are shown once. */
+async function firstRunOrClose(
+  app: FastifyInstance,
+  database: Database,
+  clock: Clock,
+): Promise<FirstRun | null> {
+  try {
+    return await firstRun(database, clock);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }
 
 function tlsOf(config: Config): { certFile: string; keyFile: string } | null {
