@@ -18,7 +18,7 @@ import { TALLY_VARIABLE } from './test-reporter.ts';
 const TEST_GLOBS = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 
 /** Test files at a time: they wait for databases and browsers about as much as they compute. */
-const TEST_CONCURRENCY = Math.max(2, os.availableParallelism());
+const TEST_CONCURRENCY = 4;
 
 /** A section of the static part: programs of node_modules/.bin with their arguments. */
 interface Section {

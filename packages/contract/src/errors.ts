@@ -118,12 +118,6 @@ export const errors = define({
     action: 'Claim nothing until a heartbeat comes back without the action `pause`.',
     log: 'info',
   },
-  name_taken: {
-    status: 409,
-    title: 'That name or id is in use',
-    action: 'Choose another.',
-    log: 'info',
-  },
   body_too_large: {
     status: 413,
     title: 'The body is too large',

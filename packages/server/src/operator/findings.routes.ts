@@ -23,7 +23,7 @@ export function findingRoutes(
 ): void {
   route(app, gate, endpoints.listFindings, async ({ caller, query }) => {
     const limit = limitOf(query);
-    const cursor = cursorOf(query, ['number', 'id']);
+    const cursor = cursorOf(query, ['rank', 'id']);
     const after =
       cursor === null ? null : { severity: cursor[0] as number, id: cursor[1] as string };
     const rows = await listFindings(database, caller.tenantId, query, after, limit);

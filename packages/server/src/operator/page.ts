@@ -20,7 +20,7 @@ export function limitOf(query: PageQuery): number {
 }
 
 /** The sort key in `after`, or null for the first page. `shape` says what each member must be. */
-export function cursorOf<const Shape extends readonly ('id' | 'number' | 'text')[]>(
+export function cursorOf<const Shape extends readonly ('id' | 'number' | 'rank' | 'text')[]>(
   query: PageQuery,
   shape: Shape,
 ): (string | number)[] | null {
@@ -32,6 +32,8 @@ export function cursorOf<const Shape extends readonly ('id' | 'number' | 'text')
     shape.every((kind, index) => {
       const member = members[index];
       if (kind === 'number') return Number.isSafeInteger(member);
+      if (kind === 'rank')
+        return Number.isInteger(member) && Number(member) >= 0 && Number(member) < 100;
       return (
         typeof member === 'string' && (kind === 'text' ? isStorable(member) : UUID.test(member))
       );
