@@ -17,13 +17,13 @@ async function openQueue(context: TestContext, onIdleTimeout = () => {}) {
   const connection = new SqliteConnection(file, 'writer');
   connection.script('create table t (n integer primary key) strict');
   const reader = new SqliteConnection(file, 'reader');
+  const queue = new WriteQueue(connection, onIdleTimeout);
   context.after(async () => {
+    queue.stop();
     connection.close();
     reader.close();
     await remove();
   });
-  const queue = new WriteQueue(connection, onIdleTimeout);
-  context.after(() => queue.stop());
   const stored = () => reader.run('select n from t order by n', []).rows.map(([n]) => n);
   return { queue, stored };
 }
