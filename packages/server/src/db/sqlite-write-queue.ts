@@ -3,7 +3,7 @@
 // They take turns, a group of singles before every transaction, so that neither starves. A reply is given only
 // after COMMIT. Called by sqlite-writer.worker.ts, which brings messages in and lets `pump` run.
 
-import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import {
   type Answer,
@@ -63,6 +63,7 @@ interface Single {
 /** See the head of this file; it knows nothing of threads, and does everything when `pump` is called. */
 export class WriteQueue {
   readonly #connection: SqliteConnection;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #singles: Single[] = [];
   readonly #waiting: Transaction[] = [];
   readonly #idle: NodeJS.Timeout;
@@ -71,9 +72,17 @@ export class WriteQueue {
   #stopped = false;
   #forcedAtPages = CHECKPOINT_FORCED_PAGES;
 
-  /** `onIdleTimeout` is told to pump again after an idle transaction was rolled back. */
-  constructor(connection: SqliteConnection, onIdleTimeout: () => void) {
+  /**
+   * `clock` measures how long a group may take; `onIdleTimeout` is told to pump again after an idle transaction was
+   * rolled back.
+   */
+  constructor(
+    connection: SqliteConnection,
+    clock: Pick<Clock, 'monotonicMs'>,
+    onIdleTimeout: () => void,
+  ) {
     this.#connection = connection;
+    this.#clock = clock;
     this.#idle = setTimeout(() => {
       if (this.#active !== null) this.#abandon(this.#active);
       onIdleTimeout();
@@ -125,12 +134,12 @@ export class WriteQueue {
   }
 
   #group(): void {
-    const until = systemClock.monotonicMs() + GROUP_MS;
+    const until = this.#clock.monotonicMs() + GROUP_MS;
     const taken: Single[] = [];
     let replies: Reply[] = [];
     try {
       this.#connection.script('begin immediate');
-      for (let n = 0; n < GROUP_STATEMENTS && (n === 0 || systemClock.monotonicMs() < until); n++) {
+      for (let n = 0; n < GROUP_STATEMENTS && (n === 0 || this.#clock.monotonicMs() < until); n++) {
         const single = this.#singles.shift();
         if (single === undefined) break;
         taken.push(single);

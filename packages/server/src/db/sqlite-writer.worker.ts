@@ -3,6 +3,7 @@
 // is done together. Started by openSqlite; an exception here is a defect, and the end of the process.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../lib/clock.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { type Client, done, flush, WriteQueue } from './sqlite-write-queue.ts';
 import type { Request } from './sqlite-wire.ts';
@@ -17,7 +18,7 @@ const main = parentPort as MessagePort;
 const connection = new SqliteConnection(path, 'writer');
 const clients = new Set<Client>();
 const ports = new Set<MessagePort>();
-const queue = new WriteQueue(connection, wake);
+const queue = new WriteQueue(connection, systemClock, wake);
 let scheduled = false;
 let closing: { client: Client; id: number } | null = null;
 

@@ -9,15 +9,25 @@ import { NO_ROWS, packRows, type Reply } from '../../src/db/sqlite-wire.ts';
 import { type Client, TRANSACTION_IDLE_MS, WriteQueue } from '../../src/db/sqlite-write-queue.ts';
 import { temporaryDirectory } from './fixture.ts';
 
-/** A queue on a file with one table `t (n integer primary key)`, without any thread around it. */
-async function openQueue(context: TestContext, onIdleTimeout = () => {}) {
+/**
+ * A queue on a file with one table `t (n integer primary key)`, without any thread around it. Its clock stands still,
+ * or goes on by `stepMs` at every look, so that how many share a group never depends on the machine.
+ */
+async function openQueue(context: TestContext, onIdleTimeout = () => {}, stepMs = 0) {
   const { path: directory, remove } = await temporaryDirectory();
   const file = path.join(directory, 'queue.db');
   createPrivateFile(file);
   const connection = new SqliteConnection(file, 'writer');
   connection.script('create table t (n integer primary key) strict');
   const reader = new SqliteConnection(file, 'reader');
-  const queue = new WriteQueue(connection, onIdleTimeout);
+  let nowMs = 0;
+  const clock = {
+    monotonicMs: () => {
+      nowMs += stepMs;
+      return nowMs;
+    },
+  };
+  const queue = new WriteQueue(connection, clock, onIdleTimeout);
   context.after(async () => {
     queue.stop();
     connection.close();
@@ -58,6 +68,21 @@ test('single statements that wait together are answered together, each for itsel
   assert.equal(queue.pump([client]), false);
   assert.deepEqual(sent.map(succeeded), [[true, true, false, true]]);
   assert.deepEqual(stored(), [1, 2, 3]);
+});
+
+test('a group of singles ends when its time is up; the rest is another group', async (context) => {
+  const { queue, stored } = await openQueue(context, () => {}, 3);
+  const { client, sent } = newClient();
+  for (const n of [1, 2, 3, 4]) queue.enqueue(client, insert(n));
+  // Looks at 3 ms (the start), 6 and 9 ms: the second statement begins within 5 ms, the third would not.
+  assert.equal(queue.pump([client]), true);
+  assert.deepEqual(stored(), [1, 2]);
+  assert.equal(queue.pump([client]), false);
+  assert.deepEqual(sent.map(succeeded), [
+    [true, true],
+    [true, true],
+  ]);
+  assert.deepEqual(stored(), [1, 2, 3, 4]);
 });
 
 test('an open transaction lets nobody in before it ends', async (context) => {
