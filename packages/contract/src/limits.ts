@@ -14,8 +14,12 @@ export const limits = {
   bodyBytesMax: 2 * MiB,
   /** One upload, on the wire. Doubling it costs disk only: bytes are streamed. */
   uploadWireBytesMax: 2 * GiB,
-  /** What the present reader can hold: it parses a document as one string, and V8 ends strings at 512 MiB. */
-  documentBytesMax: 400 * MiB,
+  /** One report, decoded (contract §5). It is read as a stream: doubling it costs time only. */
+  documentBytesMax: 4 * GiB,
+  /** What of a report isn't an item (tool, rules, artifacts, assets …): it is parsed as a whole and held. */
+  frameBytesMax: 64 * MiB,
+  /** One item: it is parsed as a whole; the largest real ones, with thousands of flow steps, have about 2 MiB. */
+  itemBytesMax: 16 * MiB,
   /** Decoded : wire bytes. JSON with long runs of blanks reaches 200; bombs start at 1000. */
   decompressionRatioMax: 500,
   /** Below this many decoded bytes the ratio is not judged: tiny bodies compress absurdly well. */

@@ -302,7 +302,7 @@ create table finding (
   last_upload_id uuid not null,
   primary key (tenant_id, id)
 );
-create index finding_by_scope on finding (tenant_id, asset_id, tool, category);
+create index finding_by_scope on finding (tenant_id, asset_id, tool, category, id);
 create index finding_by_status on finding (tenant_id, status, severity, id);
 create index finding_by_base_fingerprint on finding (tenant_id, base_fingerprint) where base_fingerprint is not null;
 

@@ -302,7 +302,7 @@ create table finding (
   last_upload_id blob not null,
   primary key (tenant_id, id)
 ) strict, without rowid;
-create index finding_by_scope on finding (tenant_id, asset_id, tool, category);
+create index finding_by_scope on finding (tenant_id, asset_id, tool, category, id);
 create index finding_by_status on finding (tenant_id, status, severity, id);
 create index finding_by_base_fingerprint on finding (tenant_id, base_fingerprint) where base_fingerprint is not null;
 
@@ -376,7 +376,7 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('asset_ref', 'asset_ref', '50000 50000 1'),
   ('asset_ref', 'asset_ref_by_name', '50000 50000 5 1'),
   ('finding', 'finding', '5000000 5000000 1'),
-  ('finding', 'finding_by_scope', '5000000 5000000 2000 1000 500'),
+  ('finding', 'finding_by_scope', '5000000 5000000 2000 1000 500 1'),
   ('finding', 'finding_by_status', '5000000 5000000 500000 100000 1'),
   ('finding', 'finding_by_base_fingerprint', '1000000 1000000 1'),
   ('finding_detail', 'finding_detail', '5000000 5000000 1'),

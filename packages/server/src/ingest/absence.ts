@@ -5,13 +5,13 @@ import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import type { AnalysisDraft } from './draft.rules.ts';
 import {
-  findingsOfScope,
+  type FindingRow,
   insertFindingEvents,
   markAbsent,
   resolveFixed,
-  sightingsOnRef,
 } from './finding.queries.ts';
 import { findAnalysis, type ScopeKey } from './frame.queries.ts';
+import { isActive, type StoredFindings } from './stored-findings.rules.ts';
 
 /** The blinding guard: what would close more than this many, and more than half of the open ones, is held. */
 const GUARD_COUNT = 100;
@@ -35,9 +35,6 @@ export interface AbsenceResult {
   readonly heldDigest: Buffer | null;
 }
 
-const isActive = (finding: { status: string }): boolean =>
-  ['open', 'confirmed', 'in_progress'].includes(finding.status);
-
 const NOTHING: AbsenceResult = { resolved: 0, held: 0, heldDigest: null };
 
 /** May this analysis of a named asset conclude anything from what isn't in it? */
@@ -57,25 +54,24 @@ export function concludes(
 
 /** What an upload did not see of what a ref had in a scope. */
 export interface Absence {
-  readonly absent: readonly { readonly id: string; readonly status: string }[];
+  readonly absent: readonly { readonly id: string; readonly status: FindingRow['status'] }[];
   /** Findings of the ref that were open before the upload. */
   readonly open: number;
 }
 
 export const NO_ABSENCE: Absence = { absent: [], open: 0 };
 
-/** Reads what is absent, before the finishing transaction: the scope is held, so only operators can change it. */
-export async function findAbsence(db: Db, place: Place): Promise<Absence> {
-  const { tenantId, refId, scope, uploadId } = place;
-  const sightings = await sightingsOnRef(db, tenantId, refId);
-  const present = (await findingsOfScope(db, tenantId, scope)).filter(
-    (finding) => sightings.get(finding.id)?.present === true,
-  );
-  return {
-    absent: present.filter((finding) => sightings.get(finding.id)?.lastUploadId !== uploadId),
-    open: present.filter((finding) => isActive(finding) && finding.created_upload_id !== uploadId)
-      .length,
-  };
+/** What is absent: present on the ref until now, and none of `seen`. The scope is held: only operators change it. */
+export function absenceIn(stored: StoredFindings, seen: ReadonlySet<number>): Absence {
+  const absent: { id: string; status: FindingRow['status'] }[] = [];
+  let open = 0;
+  for (let row = 0; row < stored.length; row += 1) {
+    if (!stored.isPresent(row)) continue;
+    if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) open += 1;
+    if (stored.isSettled(row) || seen.has(row)) continue;
+    absent.push({ id: stored.id(row), status: stored.status(row) });
+  }
+  return { absent, open };
 }
 
 /** Resolves, or holds, what is absent. Inside the finishing transaction. */
@@ -87,7 +83,7 @@ export async function settleAbsence(
 ): Promise<AbsenceResult> {
   const { tenantId, refId, scope } = place;
   if (absent.length === 0) return NOTHING;
-  const ids = absent.filter(isActive).map((finding) => finding.id);
+  const ids = absent.filter(({ status }) => isActive(status)).map((finding) => finding.id);
   const digest = hash('sha256', ids.sort().join(' '), 'buffer');
   if (ids.length > GUARD_COUNT && ids.length > open * GUARD_SHARE) {
     const before = await findAnalysis(tx, tenantId, refId, scope.tool, scope.category);
@@ -116,15 +112,17 @@ async function settleSlice(
   if (!place.isDefaultRef) return 0;
   await insertFindingEvents(
     tx,
-    slice.filter(isActive).map((finding) => ({
-      tenant_id: tenantId,
-      finding_id: finding.id,
-      id: newId(nowMs),
-      at: nowMs,
-      kind: 'resolved',
-      by_whom: `upload:${uploadId}`,
-      data: JSON.stringify({ from: finding.status, as: 'fixed' }),
-    })),
+    slice
+      .filter(({ status }) => isActive(status))
+      .map((finding) => ({
+        tenant_id: tenantId,
+        finding_id: finding.id,
+        id: newId(nowMs),
+        at: nowMs,
+        kind: 'resolved',
+        by_whom: `upload:${uploadId}`,
+        data: JSON.stringify({ from: finding.status, as: 'fixed' }),
+      })),
   );
   return await resolveFixed(tx, tenantId, ids, nowMs);
 }

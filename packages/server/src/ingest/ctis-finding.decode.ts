@@ -81,7 +81,7 @@ function draftOf(
     baseFingerprint: fingerprints.base,
     identity: { kind: subject.kind, content: subject.content },
     suppressed: isSuppressed(parts.suppression),
-    detail: detailOf(parts, subject, location, fingerprints.ignored, pointer, pass),
+    detail: () => detailOf(parts, subject, location, fingerprints.ignored, pointer, pass),
   };
 }
 

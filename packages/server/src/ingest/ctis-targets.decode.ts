@@ -54,30 +54,29 @@ export class Targets {
   }
 
   /**
-   * Settles the targets before any finding is read. `asset_value` counts only where nothing else
-   * names the target (deployed producers send it beside a listed asset, CTIS §7.2).
+   * What the frame alone settles. Returns whether findings have to be looked at, too: `asset_value` counts only where
+   * nothing else names the target (deployed producers send it beside a listed asset, CTIS §7.2).
    */
-  settle(
-    repositoryUrl: string | null,
-    stated: AssetDraft | null,
-    findings: readonly unknown[],
-    pointer: string,
-    notes: Notes,
-  ): void {
-    if (this.#implicit !== null) return;
-    if (this.#listed === 0 && repositoryUrl !== null) {
-      this.#implicit = this.#add('repository', repositoryUrl, notes);
-      return;
-    }
-    for (const [index, entry] of findings.entries()) {
-      const finding = objectOf(entry);
-      const value = stringOf(finding?.asset_value);
-      if (finding === null || value === null) continue;
-      if (this.#byRef.has(stringOf(finding.asset_ref)?.trim() ?? '')) continue;
-      const type = stringOf(finding.asset_type);
-      if (type !== null) warnAssetType(type, `${pointer}/${index}/asset_type`, notes);
-      this.#add(kindOfTarget(finding), value, notes);
-    }
+  begin(repositoryUrl: string | null, notes: Notes): boolean {
+    if (this.#implicit !== null) return false;
+    if (this.#listed > 0 || repositoryUrl === null) return true;
+    this.#implicit = this.#add('repository', repositoryUrl, notes);
+    return false;
+  }
+
+  /** Takes in the target that a finding names by value. */
+  look(value: unknown, pointer: string, notes: Notes): void {
+    const finding = objectOf(value);
+    const target = stringOf(finding?.asset_value);
+    if (finding === null || target === null) return;
+    if (this.#byRef.has(stringOf(finding.asset_ref)?.trim() ?? '')) return;
+    const type = stringOf(finding.asset_type);
+    if (type !== null) warnAssetType(type, `${pointer}/asset_type`, notes);
+    this.#add(kindOfTarget(finding), target, notes);
+  }
+
+  /** After all findings were looked at: what those without a target are about. */
+  settle(stated: AssetDraft | null, notes: Notes): void {
     if (this.#listed > 0) return;
     if (this.#assets.length === 1) this.#implicit = 0;
     else if (this.#assets.length === 0 && stated !== null) {

@@ -1,7 +1,6 @@
-// CTIS report (spec 1.0 to 1.6, flat or wrapped in `{"report": …}`) → DecodedReport, by the lenient
-// profile of CTIS §8: unknown members, enum drift and wrong names never cost more than a warning.
-// The frame is read at once, findings when asked for. Called by the ingest worker; POST /ingest,
-// /ingest/ctis, chunks and recon once converted.
+// CTIS report (spec 1.0 to 1.6, flat or wrapped in `{"report": …}`) → Report, by the lenient profile of CTIS §8: unknown
+// members, enum drift and wrong names never cost more than a warning. The frame is read at once, findings when asked
+// for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
 
 import { limits } from '@muster/contract';
 import { decodeFinding } from './ctis-finding.decode.ts';
@@ -10,13 +9,12 @@ import { readObject } from './ctis-members.decode.ts';
 import { Targets } from './ctis-targets.decode.ts';
 import {
   type AnalysisDraft,
-  type DecodedReport,
   DocumentRefused,
-  type Item,
+  type ItemPass,
+  type OpenReport,
   type UploadContext,
 } from './draft.rules.ts';
 import { pathRoots } from './path.rules.ts';
-import { decodedReport } from './report-base.decode.ts';
 import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { branchName, contextAsset } from './sarif-frame.decode.ts';
 
@@ -24,47 +22,56 @@ import { branchName, contextAsset } from './sarif-frame.decode.ts';
 const REPORT_MEMBERS = ['metadata', 'tool', 'assets', 'findings', 'dependencies', 'relationships'];
 
 /**
- * Reads a parsed CTIS document. Throws DocumentRefused, and nothing else, for what isn't CTIS 1.x.
+ * Reads the frame of a CTIS document, whose list of findings is empty there. Throws DocumentRefused, and nothing else,
+ * for what isn't CTIS 1.x.
  */
-export function decodeCtis(document: unknown, context: UploadContext): DecodedReport {
-  const notes = new Notes();
+export function openCtis(document: unknown, context: UploadContext, notes: Notes): OpenReport {
   const { report, base } = reportOf(document, notes);
   const version = versionOf(report, base);
   const metadata = readObject('metadata', report.metadata, `${base}/metadata`, notes) ?? {};
   const at = `${base}/metadata/branch`;
   const branch = readObject('branch', metadata.branch, at, notes) ?? {};
   const assets = readAssets(report.assets, `${base}/assets`, notes);
-  const findings = entriesOf(report.findings, `${base}/findings`, notes);
+  // The entries come one by one; this tells what isn't a list.
+  entriesOf(report.findings, `${base}/findings`, notes);
   const targets = new Targets(assets.usable, `${base}/assets`, notes);
   const stated = contextAsset(context, notes);
-  const repository = stringOf(branch.repository_url);
-  targets.settle(repository, stated, findings, `${base}/findings`, notes);
-  const relationships = readRelationships(
-    report.relationships,
-    `${base}/relationships`,
-    targets.byRef,
-    notes,
-  );
-  const analysis = analysisOf(report, metadata, branch, base, targets.implicit, context, notes);
-  const frame = {
-    format: 'ctis' as const,
-    version,
-    reportId: notes.textOf(metadata.id, limits.nameCharsMax),
-    analyses: [analysis],
-    assets: { usable: targets.assets, rejections: assets.rejections },
-    components: readComponents(report.dependencies, `${base}/dependencies`, notes),
-    relationships,
+  const looks = targets.begin(stringOf(branch.repository_url), notes);
+  return {
+    lists: Array.isArray(report.findings) ? [`${base}/findings`] : [],
+    look: looks ? (value, list, index) => targets.look(value, `${list}/${index}`, notes) : null,
+    report: () => {
+      if (looks) targets.settle(stated, notes);
+      const { implicit } = targets;
+      const implied = implicit === null ? undefined : targets.assets[implicit];
+      const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
+      return {
+        format: 'ctis',
+        version,
+        reportId: notes.textOf(metadata.id, limits.nameCharsMax),
+        analyses: [analysisOf(report, metadata, branch, base, implicit, context, notes)],
+        assets: { usable: targets.assets, rejections: assets.rejections },
+        components: readComponents(report.dependencies, `${base}/dependencies`, notes),
+        relationships: readRelationships(
+          report.relationships,
+          `${base}/relationships`,
+          targets.byRef,
+          notes,
+        ),
+        contextOf: () => JSON.stringify([implied ?? null, targets.assets.length]),
+        notes,
+        pass: () => newPass(targets, roots),
+      };
+    },
   };
-  const implied = targets.implicit === null ? undefined : targets.assets[targets.implicit];
-  const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
-  return decodedReport(frame, notes, function* (passNotes): Generator<Item, void, undefined> {
-    const pass = { notes: passNotes, targets, roots };
-    let index = 0;
-    for (const finding of findings) {
-      yield decodeFinding(finding, `${base}/findings/${index}`, pass);
-      index += 1;
-    }
-  });
+}
+
+function newPass(targets: Targets, roots: ReturnType<typeof pathRoots>): ItemPass {
+  const pass = { notes: new Notes(), targets, roots };
+  return {
+    notes: pass.notes,
+    read: (value, list, index) => decodeFinding(value, `${list}/${index}`, pass),
+  };
 }
 
 /** The report inside its wrapper, if it has one; `base` is where it stands. */

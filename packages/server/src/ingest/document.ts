@@ -1,6 +1,8 @@
-// From sealed chunks back to a JSON value: unsealed, decompressed within bounds, decoded, parsed. The present reader
-// holds the whole document (limits.documentBytesMax); what is too large, not JSON or too deep is refused with its place.
+// From sealed chunks back to a document: unsealed, decompressed within bounds, and read piece by piece, as often as
+// asked: once for its frame, then for its items. Never held as a whole, but for small ones. What is too large, not JSON
+// or too deep is refused with its place. Called by the ingest story.
 
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   constants,
@@ -11,27 +13,155 @@ import {
 } from 'node:zlib';
 import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
-import { type JsonFault, jsonFault, nestsDeeper } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
+import { parseFrame } from './document-parse.decode.ts';
+import {
+  DocumentFault,
+  DocumentScanner,
+  type ItemList,
+  type ScannedItem,
+} from './document-scan.decode.ts';
 import { unseal } from './seal.format.ts';
 import { readChunk, type UploadRow } from './upload.queries.ts';
 
-export interface Document {
-  readonly value: unknown;
+/** Decoded documents up to this are kept between passes: most are, and the passes then cost no further reads. */
+const HELD_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Decoded bytes that come in one piece: few enough to be cheap to keep, many enough that their handing over is. */
+const PIECE_BYTES = 256 * 1024;
+
+/** A document that was read once: its frame, and where its items are. */
+export interface ScannedDocument {
+  readonly frame: unknown;
+  /** The frame as JSON, with its lists of items empty. */
+  readonly frameText: string;
+  readonly lists: ReadonlyMap<string, ItemList>;
   readonly decodedBytes: number;
 }
 
-/** Problems: invalid_encoding, body_too_large, invalid_json. */
-export async function readDocument(db: Db, upload: UploadRow, sealKey: Buffer): Promise<Document> {
-  const bytes = await decode(upload.encoding, unsealed(db, upload, sealKey), upload.wire_bytes);
-  return { value: parseDocument(bytes), decodedBytes: bytes.length };
-}
+export class DocumentSource {
+  readonly #db: Db;
+  readonly #upload: UploadRow;
+  readonly #sealKey: Buffer;
+  #held: Buffer[] | null = null;
 
-async function* unsealed(db: Db, upload: UploadRow, key: Buffer): AsyncGenerator<Buffer> {
-  for (let seq = 0; ; seq += 1) {
-    const sealed = await readChunk(db, upload.tenant_id, upload.id, seq);
-    if (sealed === undefined) return;
-    yield unseal(key, { uploadId: upload.id, seq }, sealed);
+  constructor(db: Db, upload: UploadRow, sealKey: Buffer) {
+    this.#db = db;
+    this.#upload = upload;
+    this.#sealKey = sealKey;
+  }
+
+  /** The first pass: the frame, and how many items stand where. Problems: as of `pieces`, and invalid_json. */
+  async scan(): Promise<ScannedDocument> {
+    const scanner = new DocumentScanner(null);
+    let decodedBytes = 0;
+    try {
+      for await (const piece of this.#pieces()) {
+        decodedBytes += piece.length;
+        scanner.push(piece);
+      }
+      if (decodedBytes === 0) {
+        const detail = 'The body is empty; a report was expected.';
+        throw new Problem('invalid_json', detail, { pointer: '' });
+      }
+      const { text: frameText, value: frame } = parseFrame(scanner);
+      return { frame, frameText, lists: scanner.lists, decodedBytes };
+    } catch (error) {
+      throw await this.locate(error);
+    }
+  }
+
+  /** Another pass: the items of these lists, in the order of the document, as many at a time as come in one piece. */
+  async *items(
+    { lists }: ScannedDocument,
+    wanted: readonly string[],
+  ): AsyncGenerator<ScannedItem[], void, undefined> {
+    const chosen = new Map([...lists].filter(([pointer]) => wanted.includes(pointer)));
+    const scanner = new DocumentScanner(chosen);
+    for await (const piece of this.#pieces()) yield scanner.push(piece);
+  }
+
+  /** A fault becomes the Problem that tells line and column; everything else stays as it is. */
+  async locate(error: unknown): Promise<unknown> {
+    if (!(error instanceof DocumentFault)) return error;
+    if (error.kind === 'size') {
+      return new Problem('body_too_large', `The document can not be read: ${error.message}.`);
+    }
+    const { line, column } = await this.#lineOf(error.offset);
+    const detail = `The document can not be read at line ${line}, column ${column}: ${error.message}.`;
+    return new Problem('invalid_json', detail, { pointer: '' });
+  }
+
+  /** Columns count UTF-16 code units, as editors do. */
+  async #lineOf(offset: number): Promise<{ line: number; column: number }> {
+    let line = 1;
+    let column = 1;
+    let left = offset;
+    for await (const piece of this.#pieces()) {
+      for (const byte of piece.subarray(0, left)) {
+        if (byte === 0x0a) {
+          line += 1;
+          column = 1;
+          // Bytes 10…… continue a character; one of four bytes has two units.
+        } else if ((byte & 0xc0) !== 0x80) column += byte >= 0xf0 ? 2 : 1;
+      }
+      left -= Math.min(left, piece.length);
+      if (left === 0) break;
+    }
+    return { line, column };
+  }
+
+  /** The decoded bytes without a byte order mark. Problems: invalid_encoding, invalid_json, body_too_large. */
+  async *#pieces(): AsyncGenerator<Buffer, void, undefined> {
+    if (this.#held !== null) {
+      yield* this.#held;
+      return;
+    }
+    const held: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of withoutMark(this.#decoded())) {
+      bytes += piece.length;
+      if (bytes <= HELD_BYTES_MAX) held.push(piece);
+      else held.length = 0;
+      yield piece;
+    }
+    if (bytes <= HELD_BYTES_MAX) this.#held = held;
+  }
+
+  /** The ratio is judged against what the sender sent: our own compression of a plain body is never held against it. */
+  async *#decoded(): AsyncGenerator<Buffer, void, undefined> {
+    const { encoding, wire_bytes: wireBytes } = this.#upload;
+    let total = 0;
+    try {
+      for await (const piece of decompressed(encoding, this.#unsealed())) {
+        total += piece.length;
+        if (total > limits.documentBytesMax) {
+          const detail = `The decoded document is larger than ${limits.documentBytesMax} bytes; split the report.`;
+          throw new Problem('body_too_large', detail);
+        }
+        if (
+          total > limits.decompressionRatioFloorBytes &&
+          total > wireBytes * limits.decompressionRatioMax
+        ) {
+          const detail = `The body decompresses to more than ${limits.decompressionRatioMax} times its size.`;
+          throw new Problem('body_too_large', detail);
+        }
+        yield piece;
+      }
+    } catch (error) {
+      if (!isZlibError(error)) throw error;
+      const detail = `The body is not valid ${encoding}, or did not arrive whole.`;
+      throw new Problem('invalid_encoding', detail);
+    }
+  }
+
+  async *#unsealed(): AsyncGenerator<Buffer> {
+    const { tenant_id: tenantId, id: uploadId } = this.#upload;
+    for (let seq = 0; ; seq += 1) {
+      const sealed = await readChunk(this.#db, tenantId, uploadId, seq);
+      if (sealed === undefined) return;
+      yield unseal(this.#sealKey, { uploadId, seq }, sealed);
+    }
   }
 }
 
@@ -39,70 +169,34 @@ async function* unsealed(db: Db, upload: UploadRow, key: Buffer): AsyncGenerator
 const ZSTD_WINDOW_LOG_MAX = Math.log2(limits.zstdWindowBytesMax);
 
 function decoderOf(encoding: string) {
+  const chunkSize = PIECE_BYTES;
   switch (encoding) {
     case 'zstd':
       return createZstdDecompress({
+        chunkSize,
         params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
       });
     case 'gzip':
-      return createGunzip();
+      return createGunzip({ chunkSize });
     case 'br':
-      return createBrotliDecompress();
+      return createBrotliDecompress({ chunkSize });
     case 'deflate':
-      return createInflate();
+      return createInflate({ chunkSize });
     default:
       return null;
   }
 }
 
-/**
- * The decoded bytes. The ratio is judged against what the sender sent, so that our own compression of a plain body
- * is never held against it.
- */
-async function decode(
+async function* decompressed(
   encoding: string,
   source: AsyncGenerator<Buffer>,
-  wireBytes: number,
-): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let total = 0;
-  const collect = async (decoded: AsyncIterable<Buffer>): Promise<void> => {
-    for await (const piece of decoded) {
-      total += piece.length;
-      if (total > limits.documentBytesMax) {
-        throw new Problem(
-          'body_too_large',
-          `The decoded document is larger than the ${limits.documentBytesMax} bytes that can be read; split the report.`,
-        );
-      }
-      const bomb =
-        total > limits.decompressionRatioFloorBytes &&
-        total > wireBytes * limits.decompressionRatioMax;
-      if (bomb) {
-        throw new Problem(
-          'body_too_large',
-          `The body decompresses to more than ${limits.decompressionRatioMax} times its size.`,
-        );
-      }
-      pieces.push(piece);
-    }
-  };
+): AsyncGenerator<Buffer, void, undefined> {
   const decoder = decoderOf(encoding);
-  if (decoder === null) {
-    await collect(source);
-  } else {
-    try {
-      await pipeline(source, decoder, collect);
-    } catch (error) {
-      throw isZlibError(error)
-        ? new Problem(
-            'invalid_encoding',
-            `The body is not valid ${encoding}, or did not arrive whole.`,
-          )
-        : error;
-    }
-  }
-  return Buffer.concat(pieces);
+  if (decoder === null) return yield* source;
+  // A fault of either side ends the decoder with it, and so this loop; an early end of the loop ends both.
+  const ended = pipeline(Readable.from(source), decoder).catch(() => {});
+  for await (const piece of decoder) yield piece as Buffer;
+  await ended;
 }
 
 /** zlib names its errors Z_… (deflate, gzip), ZSTD_… and ERR__ERROR_… or ERR_BROTLI… (brotli). */
@@ -113,34 +207,29 @@ function isZlibError(error: unknown): boolean {
 
 const BOM_8 = Buffer.from([0xef, 0xbb, 0xbf]);
 
-function parseDocument(bytes: Buffer): unknown {
-  const marked = bytes.subarray(0, 3).equals(BOM_8);
-  const first = bytes.length >= 2 ? bytes.readUInt16BE(0) : 0;
-  if (first === 0xfeff || first === 0xfffe) {
-    throw new Problem(
-      'invalid_json',
-      'The document is UTF-16; JSON is sent as UTF-8 (RFC 8259 §8.1).',
-      {
-        pointer: '',
-      },
-    );
+/** Without the byte order mark of UTF-8, which is tolerated (RFC 8259 §8.1); UTF-16 is refused. */
+async function* withoutMark(
+  pieces: AsyncGenerator<Buffer, void, undefined>,
+): AsyncGenerator<Buffer, void, undefined> {
+  let head: Buffer | null = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    if (head === null) {
+      yield piece;
+      continue;
+    }
+    head = Buffer.concat([head, piece]);
+    if (head.length < BOM_8.length) continue;
+    yield unmarked(head);
+    head = null;
   }
-  if (bytes.length === (marked ? 3 : 0)) {
-    throw new Problem('invalid_json', 'The body is empty; a report was expected.', { pointer: '' });
-  }
-  // Invalid UTF-8 becomes U+FFFD, which readers count among the replaced characters.
-  const text = bytes.toString('utf8', marked ? 3 : 0);
-  if (nestsDeeper(bytes, limits.jsonDepthMax)) throw notJson(jsonFault(text, limits.jsonDepthMax));
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // The engine's own message may quote the document; ours says only where and what was expected.
-    throw notJson(jsonFault(text, limits.jsonDepthMax));
-  }
+  if (head !== null && head.length > 0) yield unmarked(head);
 }
 
-function notJson(fault: JsonFault | null): Problem {
-  const place =
-    fault === null ? '' : ` at line ${fault.line}, column ${fault.column}: ${fault.detail}`;
-  return new Problem('invalid_json', `The document can not be read${place}.`, { pointer: '' });
+function unmarked(head: Buffer): Buffer {
+  const first = head.length >= 2 ? head.readUInt16BE(0) : 0;
+  if (first === 0xfeff || first === 0xfffe) {
+    const detail = 'The document is UTF-16; JSON is sent as UTF-8 (RFC 8259 §8.1).';
+    throw new Problem('invalid_json', detail, { pointer: '' });
+  }
+  return head.subarray(0, 3).equals(BOM_8) ? head.subarray(3) : head;
 }

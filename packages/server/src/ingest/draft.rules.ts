@@ -1,9 +1,10 @@
-// What a reader makes of a report: the frame (analyses, assets) and, item by item, an outcome. Readers
-// (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the document. Whatever
-// can't be used becomes a located rejection; one bad item never takes its neighbours along. The ingest story
-// (ingest.ts) resolves assets, matches drafts with stored findings and writes them.
+// What a reader makes of a report: first its frame (analyses, assets), then, item by item, an outcome, in as many passes
+// as are asked for. Readers (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the
+// document. Whatever can't be used becomes a located rejection; one bad item never takes its neighbours along. The ingest
+// story (ingest.ts) resolves assets, matches drafts with stored findings and writes them.
 
 import type { AssetKind, FindingType, Severity } from '@muster/contract';
+import type { Notes } from './report-notes.decode.ts';
 
 /** What the sender said beside the document (query parameters or X-Muster-* headers, contract §5). */
 export interface UploadContext {
@@ -96,8 +97,11 @@ export interface FindingDraft {
   };
   /** True when the report's own suppression is accepted (SARIF §3.35, CTIS `suppression`). */
   readonly suppressed: boolean;
-  /** What the finding page shows beside the columns; stored as JSON. Secrets are masked in it. */
-  readonly detail: Readonly<Record<string, unknown>>;
+  /**
+   * What the finding page shows beside the columns; stored as JSON. Secrets are masked in it. Made when asked for: the
+   * pass that only judges and matches has no use for it.
+   */
+  readonly detail: () => Readonly<Record<string, unknown>>;
 }
 
 /** The outcome of one item of the document, in its order. */
@@ -127,7 +131,19 @@ export interface FrameList<T> {
   readonly rejections: readonly Located[];
 }
 
-export interface DecodedReport {
+/** The lists of items of a document: JSON pointer → how many. The frame has an empty list in each of these places. */
+export type ItemCounts = ReadonlyMap<string, number>;
+
+/** A report whose frame was read. */
+export interface OpenReport {
+  /** The pointers of the lists whose entries are the report's items. */
+  readonly lists: readonly string[];
+  /** Wants to see every item once before `report` is asked for; null when the frame says it all. */
+  readonly look: ((value: unknown, list: string, index: number) => void) | null;
+  report(): Report;
+}
+
+export interface Report {
   readonly format: 'sarif' | 'ctis';
   /** The document's version as it says ('2.1.0', '1.4'). */
   readonly version: string;
@@ -137,12 +153,22 @@ export interface DecodedReport {
   readonly assets: FrameList<AssetDraft>;
   readonly components: FrameList<ComponentDraft>;
   readonly relationships: FrameList<RelationshipDraft>;
-  /** The first ones (limits.receiptWarningsMax). Those about items are in only once `items()` ran to its end. */
-  readonly warnings: readonly Located[];
-  /** All warnings, shown or not: code → how many. Complete when `warnings` is. */
-  readonly warningsByCode: Readonly<Record<string, number>>;
-  /** The items, each exactly once, in document order. May be called more than once. */
-  items(): Generator<Item, void, undefined>;
+  /**
+   * Whatever of the frame decides how an item is read, list by list: an item with the same bytes, in a list with the
+   * same context, gives the same draft but for `pointer`.
+   */
+  contextOf(list: string): string;
+  /** What was tolerated in the frame. */
+  readonly notes: Notes;
+  /** A new pass over the items. */
+  pass(): ItemPass;
+}
+
+export interface ItemPass {
+  /** The outcome of one item of one of the report's lists. `index` is its place in the list. */
+  read(value: unknown, list: string, index: number): Item;
+  /** What this pass had to tolerate so far. */
+  readonly notes: Notes;
 }
 
 /** The whole document can't be understood: unknown version, not an object, not this format. */

@@ -8,20 +8,26 @@ import type { FindingDraft } from './draft.rules.ts';
 /** Recipe version: stored with every finding, so that a later recipe can tell its own hashes from these. */
 export const RECIPE = 1;
 
+/** Bytes of a hash that count. 128 bits: chance collisions need 10^19 findings in one scope. */
+export const HASH_BYTES = 16;
+
+/** Each hash has at least HASH_BYTES bytes; the first ones count. */
 export interface Evidence {
   /** The producer's stable fingerprints with the rule, or null when there are none. */
-  readonly producer: string | null;
+  readonly producer: Buffer | null;
   /** Rule, path and content, or what identifies its kind. */
-  readonly content: string;
+  readonly content: Buffer;
+  /**
+   * What makes two items of one report the same item (counted as `duplicate`): the same evidence at the same place with
+   * the same words. Items that differ in the line alone are two findings.
+   */
+  readonly sameness: Buffer;
 }
 
-/** 128 bits as hex digits: chance collisions need 10^19 findings in one scope. */
-const HASH_CHARS = 32;
-
-function digest(fields: readonly string[]): string {
+function digest(fields: readonly string[]): Buffer {
   let text = '';
   for (const field of fields) text += `${field.length}:${field}`;
-  return hash('sha256', text, 'hex').slice(0, HASH_CHARS);
+  return hash('sha256', text, 'buffer');
 }
 
 /** White space says nothing about a defect: runs of it count as one blank. */
@@ -29,36 +35,37 @@ const squash = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /** `secretKey`: values of secrets are hashed with a key, so that nobody can confirm a guess from a stored hash. */
 export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
-  const names = Object.keys(draft.fingerprints).sort();
-  const producer =
-    names.length === 0
-      ? null
-      : digest([
-          'producer',
-          draft.ruleId,
-          ...names.flatMap((name) => [name, draft.fingerprints[name] as string]),
-        ]);
+  const producer = producerOf(draft);
   const { kind, content } = draft.identity;
   const fields =
     kind === 'secret' ? content.map((value) => keyed(value, secretKey)) : content.map(squash);
   const path = kind === 'web' || kind === 'network' ? '' : (draft.path ?? '');
-  return { producer, content: digest(['content', kind, draft.ruleId, path, ...fields]) };
-}
-
-const keyed = (value: string, key: Buffer): string =>
-  createHmac('sha256', key).update(value).digest('base64url');
-
-/**
- * What makes two items of one report the same item (counted as `duplicate`): the same evidence at the same place with
- * the same words. Items that differ in the line alone are two findings.
- */
-export function samenessOf(draft: FindingDraft, evidence: Evidence): string {
-  return digest([
-    evidence.producer ?? '',
-    evidence.content,
+  const said = digest(['content', kind, draft.ruleId, path, ...fields]);
+  const sameness = digest([
+    producer === null ? '' : producer.toString('latin1', 0, HASH_BYTES),
+    said.toString('latin1', 0, HASH_BYTES),
     draft.path ?? '',
     String(draft.startLine ?? ''),
     String(draft.startColumn ?? ''),
     draft.message,
   ]);
+  return { producer, content: said, sameness };
+}
+
+function producerOf({ fingerprints, ruleId }: FindingDraft): Buffer | null {
+  const names = Object.keys(fingerprints).sort();
+  if (names.length === 0) return null;
+  return digest([
+    'producer',
+    ruleId,
+    ...names.flatMap((name) => [name, fingerprints[name] as string]),
+  ]);
+}
+
+const keyed = (value: string, key: Buffer): string =>
+  createHmac('sha256', key).update(value).digest('base64url');
+
+/** The hash of an item as it was sent, with all that decides how it is read: equal ones need not be read again. */
+export function rawHash(context: Buffer, bytes: Buffer): Buffer {
+  return hash('sha256', Buffer.concat([context, bytes]), 'buffer');
 }

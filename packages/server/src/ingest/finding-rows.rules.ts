@@ -3,16 +3,41 @@
 
 import { hash } from 'node:crypto';
 import { SEVERITIES } from '@muster/contract';
-import type { FindingRefRow, FindingRow, StoredFinding } from './finding.queries.ts';
-import { packEvidence } from './evidence.format.ts';
+import { present } from '../lib/assert.ts';
+import type { FindingDraft } from './draft.rules.ts';
+import type { FindingRefRow, FindingRow } from './finding.queries.ts';
 import type { MatchedBy } from './match.rules.ts';
 import { type BatchCounts, noBatch } from './receipt.rules.ts';
-import type { Entry } from './survey.rules.ts';
+import { isActive, type StoredState } from './stored-findings.rules.ts';
 
+/** What a report says of a finding, ready to be stored. */
+export interface Content {
+  readonly document: string;
+  readonly digest: Buffer;
+  readonly columns: Pick<
+    FindingRow,
+    'type' | 'rule_id' | 'title' | 'severity' | 'path' | 'start_line' | 'base_fingerprint'
+  >;
+}
+
+/** The stored finding that an item is, compared with what the item says. */
+export interface Compared {
+  readonly state: StoredState;
+  readonly sameContent: boolean;
+  readonly sameEvidence: boolean;
+}
+
+/** One item of a report on its way into the tables. */
 export interface Matched {
-  readonly entry: Entry;
-  readonly stored: StoredFinding | null;
+  readonly place: BatchPlace;
+  readonly suppressed: boolean;
   readonly by: MatchedBy;
+  /** The stored finding; null: the item is new. */
+  readonly stored: Compared | null;
+  /** Null where the item needn't be read: it is stored as it is. */
+  readonly content: Content | null;
+  /** The stored form of its evidence. */
+  readonly evidence: Buffer;
 }
 
 /** Where and when a batch belongs. */
@@ -64,11 +89,7 @@ export interface BatchRows {
 }
 
 /** `newId` makes the ids of created findings and events, in order. */
-export function batchRows(
-  matched: readonly Matched[],
-  place: BatchPlace,
-  newId: () => string,
-): BatchRows {
+export function batchRows(items: readonly Matched[], newId: () => string): BatchRows {
   const rows: BatchRows = {
     counts: noBatch(),
     created: [],
@@ -80,10 +101,11 @@ export function batchRows(
     refs: [],
     events: [],
   };
-  for (const { entry, stored, by } of matched) {
-    const content = contentOf(entry);
-    const id = stored === null ? create(rows, entry, content, by, place, newId()) : stored.id;
-    if (stored !== null) revisit(rows, entry, content, stored, by, place, newId);
+  for (const item of items) {
+    const { place, stored } = item;
+    if (item.suppressed) rows.counts.suppressed += 1;
+    const id = stored === null ? create(rows, item, newId()) : stored.state.id;
+    if (stored !== null) revisit(rows, item, stored, newId);
     rows.refs.push({
       tenant_id: place.tenantId,
       ref_id: place.refId,
@@ -99,17 +121,8 @@ export function batchRows(
   return rows;
 }
 
-interface Content {
-  readonly document: string;
-  readonly digest: Buffer;
-  readonly columns: Pick<
-    FindingRow,
-    'type' | 'rule_id' | 'title' | 'severity' | 'path' | 'start_line' | 'base_fingerprint'
-  >;
-}
-
 /** What the report says of the finding, and the digest by which a later report is compared. */
-function contentOf({ draft }: Entry): Content {
+export function contentOf(draft: FindingDraft): Content {
   const columns: Content['columns'] = {
     type: draft.type,
     rule_id: draft.ruleId,
@@ -123,23 +136,16 @@ function contentOf({ draft }: Entry): Content {
     message: draft.message,
     start_column: draft.startColumn,
     fingerprints: draft.fingerprints,
-    ...draft.detail,
+    ...draft.detail(),
   });
   const digest = hash('sha256', `${JSON.stringify(columns)}\n${document}`, 'buffer');
   return { document, digest, columns };
 }
 
-function create(
-  rows: BatchRows,
-  entry: Entry,
-  content: Content,
-  by: MatchedBy,
-  place: BatchPlace,
-  id: string,
-): string {
-  const { suppressed } = entry.draft;
+function create(rows: BatchRows, item: Matched, id: string): string {
+  const { place, suppressed } = item;
+  const content = present(item.content, 'the content of a new finding');
   rows.counts.created += 1;
-  if (suppressed) rows.counts.suppressed += 1;
   rows.created.push({
     tenant_id: place.tenantId,
     id,
@@ -153,9 +159,9 @@ function create(
     status_by: 'report',
     status_at: place.nowMs,
     accepted_until: null,
-    evidence: packEvidence({ ...entry.evidence, sameness: entry.sameness }),
+    evidence: item.evidence,
     detail_digest: content.digest,
-    matched_by: by,
+    matched_by: item.by,
     first_seen_at: place.nowMs,
     last_seen_at: place.nowMs,
     created_upload_id: place.uploadId,
@@ -170,64 +176,52 @@ function create(
 }
 
 /** The status that the report itself decides; null: it stays. Decisions of people always stay. */
-function nextStatus(
-  stored: StoredFinding,
+export function nextStatus(
+  stored: StoredState,
   suppressed: boolean,
   isDefaultRef: boolean,
 ): FindingRow['status'] | null {
-  const active =
-    stored.status === 'open' || stored.status === 'confirmed' || stored.status === 'in_progress';
-  if (suppressed && active) return 'suppressed';
-  const byReport = stored.status === 'suppressed' && stored.status_by === 'report';
-  if (!suppressed && byReport) return 'open';
-  const fixed = stored.status === 'resolved' && stored.resolution === 'fixed';
+  if (suppressed && isActive(stored.status)) return 'suppressed';
+  if (!suppressed && stored.status === 'suppressed' && stored.isByReport) return 'open';
+  const fixed = stored.status === 'resolved' && stored.isFixed;
   // The status shown is that of the default ref: a sighting elsewhere doesn't reopen it.
   if (fixed && isDefaultRef) return suppressed ? 'suppressed' : 'open';
   return null;
 }
 
-function revisit(
-  rows: BatchRows,
-  entry: Entry,
-  content: Content,
-  stored: StoredFinding,
-  by: MatchedBy,
-  place: BatchPlace,
-  newId: () => string,
-): void {
-  const { suppressed } = entry.draft;
-  if (suppressed) rows.counts.suppressed += 1;
-  const status = nextStatus(stored, suppressed, place.isDefaultRef);
-  const sameContent = content.digest.equals(stored.detail_digest);
-  const evidence = packEvidence({ ...entry.evidence, sameness: entry.sameness });
-  if (status === null && sameContent && evidence.equals(stored.evidence)) {
+function revisit(rows: BatchRows, item: Matched, stored: Compared, newId: () => string): void {
+  const { place } = item;
+  const { state, sameContent } = stored;
+  const status = nextStatus(state, item.suppressed, place.isDefaultRef);
+  if (status === null && sameContent && stored.sameEvidence) {
     rows.counts.unchanged += 1;
-    rows.touched.push(stored.id);
+    rows.touched.push(state.id);
     return;
   }
-  const reopened = status === 'open' && stored.status === 'resolved';
+  const content = present(item.content, 'the content of a changed finding');
+  const reopened = status === 'open' && state.status === 'resolved';
   if (reopened) rows.counts.reopened += 1;
   else if (status === null && sameContent) rows.counts.unchanged += 1;
   else rows.counts.changed += 1;
   rows.changed.push({
     tenant_id: place.tenantId,
-    id: stored.id,
+    id: state.id,
     ...content.columns,
-    evidence,
+    evidence: item.evidence,
     detail_digest: content.digest,
-    matched_by: by,
+    matched_by: item.by,
     last_seen_at: place.nowMs,
     last_upload_id: place.uploadId,
   });
   rows.changedDetails.push({
     tenant_id: place.tenantId,
-    finding_id: stored.id,
+    finding_id: state.id,
     document: content.document,
   });
   const event = (kind: string, data: unknown): void => {
     rows.events.push({
       tenant_id: place.tenantId,
-      finding_id: stored.id,
+      finding_id: state.id,
       id: newId(),
       at: place.nowMs,
       kind,
@@ -236,12 +230,12 @@ function revisit(
     });
   };
   if (status !== null) {
-    rows.statuses.push({ id: stored.id, from: stored.status, to: status });
-    event(reopened ? 'reopened' : 'status', { from: stored.status, to: status });
+    rows.statuses.push({ id: state.id, from: state.status, to: status });
+    event(reopened ? 'reopened' : 'status', { from: state.status, to: status });
   }
-  if (content.columns.severity !== stored.severity) {
+  if (content.columns.severity !== state.severity) {
     event('severity', {
-      from: SEVERITIES[stored.severity],
+      from: SEVERITIES[state.severity],
       to: SEVERITIES[content.columns.severity],
     });
   }

@@ -27,13 +27,15 @@ export interface StoredFinding {
   readonly created_upload_id: string;
 }
 
-/** All findings of a scope. */
+/** Findings of a scope behind `after` (null: from the first on), in the order of their ids. */
 export async function findingsOfScope(
   db: Db,
   tenantId: string,
   scope: ScopeKey,
+  after: string | null,
+  limit: number,
 ): Promise<StoredFinding[]> {
-  return await db
+  let query = db
     .selectFrom('finding')
     .select([
       'id',
@@ -50,7 +52,10 @@ export async function findingsOfScope(
     .where('asset_id', '=', scope.assetId)
     .where('tool', '=', scope.tool)
     .where('category', '=', scope.category)
-    .execute();
+    .orderBy('id')
+    .limit(limit);
+  if (after !== null) query = query.where('id', '>', after);
+  return await query.execute();
 }
 
 /** What is known of a finding on one ref. */
@@ -60,19 +65,24 @@ export interface StoredSighting {
 }
 
 /**
- * All sightings on a ref, by finding. Joined with findings in memory: on a PostgreSQL that has not gathered statistics
- * yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
+ * The sightings on a ref of the findings from one id to another, by finding; among them may be some of other scopes.
+ * Joined with findings in memory: on a PostgreSQL that has not gathered statistics yet the join in SQL is planned as a
+ * nested loop, quadratic in a first large upload.
  */
 export async function sightingsOnRef(
   db: Db,
   tenantId: string,
   refId: string,
+  firstId: string,
+  lastId: string,
 ): Promise<Map<string, StoredSighting>> {
   const rows = await db
     .selectFrom('finding_ref')
     .select(['finding_id', 'present', 'last_upload_id'])
     .where('tenant_id', '=', tenantId)
     .where('ref_id', '=', refId)
+    .where('finding_id', '>=', firstId)
+    .where('finding_id', '<=', lastId)
     .execute();
   return new Map(
     rows.map((row) => [

@@ -9,13 +9,7 @@ import { present } from '../lib/assert.ts';
 import { type AssetId, newId, type RefId } from '../lib/ids.ts';
 import { cut } from '../lib/text.ts';
 import { normaliseAsset } from './asset.rules.ts';
-import type {
-  AnalysisDraft,
-  AssetDraft,
-  DecodedReport,
-  FrameList,
-  Located,
-} from './draft.rules.ts';
+import type { AnalysisDraft, AssetDraft, FrameList, Located, Report } from './draft.rules.ts';
 import {
   type AssetRefRow,
   type AssetRow,
@@ -76,7 +70,7 @@ const keyOf = (kindClass: string, value: string): string => `${kindClass} ${valu
 export async function settleFrame(
   tx: Db,
   upload: UploadRow,
-  report: DecodedReport,
+  report: Report,
   needsFallback: boolean,
   nowMs: number,
 ): Promise<Frame> {
@@ -161,7 +155,7 @@ function newAsset(
 async function settleComponents(
   tx: Db,
   upload: UploadRow,
-  report: DecodedReport,
+  report: Report,
   home: AssetRow | null,
   nowMs: number,
 ): Promise<FrameCounts> {
@@ -195,7 +189,7 @@ async function settleComponents(
 async function settleRelationships(
   tx: Db,
   upload: UploadRow,
-  report: DecodedReport,
+  report: Report,
   assets: readonly AssetRow[],
   nowMs: number,
 ): Promise<FrameCounts> {
@@ -282,7 +276,7 @@ export async function settleRef(
 }
 
 /** Rejections of assets, dependencies and relationships stand in the receipt like those of findings. */
-export function tallyFrame(tally: Tally, report: DecodedReport): void {
+export function tallyFrame(tally: Tally, report: Report): void {
   for (const list of [report.assets, report.components, report.relationships]) {
     for (const rejection of list.rejections) tallyRejection(tally, rejection);
   }

@@ -1,125 +1,131 @@
-// Which draft is which stored finding: pure, deterministic, independent of the order of the document. Strongest
-// evidence first; every stored finding is used once. Within equal evidence, equal items come first, then those on the
-// same line, the rest in the order of their lines. Taking matched pairs out of both sides changes no other pair, which is what lets
-// an interrupted upload go on where it stopped.
+// Which finding of a report is which stored one: pure, deterministic, independent of the order of the document.
+// Strongest evidence first; every stored finding is used once. Within equal evidence, equal items come first, then those
+// on the same line, the rest in the order of their lines. Taking matched pairs out of both sides changes no other pair,
+// which is what lets an interrupted upload go on where it stopped.
 
-import type { Evidence } from './evidence.rules.ts';
-
-export interface MatchDraft {
-  readonly evidence: Evidence;
-  readonly line: number | null;
-  /** Equal for equal items; also breaks ties, so that the order in the document never does. */
-  readonly sameness: string;
-}
-
-export interface MatchStored extends MatchDraft {
-  readonly id: string;
-}
+import {
+  CONTENT,
+  type EvidenceTable,
+  HashChains,
+  PRODUCER,
+  SAMENESS,
+} from './evidence-table.rules.ts';
 
 export type MatchedBy = 'new' | 'producer' | 'content';
 
-export interface Match {
-  /** For each draft: the stored finding it is, or null, and why. */
-  readonly pairs: readonly { readonly storedId: string | null; readonly by: MatchedBy }[];
-  /** Stored findings that no draft is. */
-  readonly absent: readonly string[];
+/** Rows of a table that take part. */
+export interface Side {
+  readonly evidence: EvidenceTable;
+  readonly rows: Iterable<number>;
 }
 
-type Tier = 'producer' | 'content';
+/** No row. */
+const NONE = -1;
 
-export function match(drafts: readonly MatchDraft[], stored: readonly MatchStored[]): Match {
-  const pairs = drafts.map((): { storedId: string | null; by: MatchedBy } => ({
-    storedId: null,
-    by: 'new',
-  }));
-  const free = new Set(stored.map((_, index) => index));
-  for (const tier of ['producer', 'content'] satisfies Tier[]) {
-    const buckets = bucketsOf(drafts, stored, pairs, free, tier);
-    for (const bucket of buckets.values()) {
-      for (const [draft, found] of pairUp(bucket, drafts, stored)) {
-        pairs[draft] = { storedId: (stored[found] as MatchStored).id, by: tier };
-        free.delete(found);
+const TIERS = [
+  [PRODUCER, 'producer'],
+  [CONTENT, 'content'],
+] as const;
+
+/** Calls `pair` for every draft that is a stored finding, with both rows and why; the others are new. */
+export function match(
+  drafts: Side,
+  stored: Side,
+  pair: (draft: number, found: number, by: MatchedBy) => void,
+): void {
+  let left = [...drafts.rows];
+  let right = [...stored.rows];
+  for (const [kind, by] of TIERS) {
+    if (left.length === 0 || right.length === 0) return;
+    const taken = { drafts: new Set<number>(), stored: new Set<number>() };
+    for (const bucket of buckets(left, right, drafts.evidence, stored.evidence, kind)) {
+      for (const [draft, found] of pairUp(bucket, drafts.evidence, stored.evidence)) {
+        taken.drafts.add(draft);
+        taken.stored.add(found);
+        pair(draft, found, by);
       }
     }
-    if (free.size === 0) break;
+    left = left.filter((row) => !taken.drafts.has(row));
+    right = right.filter((row) => !taken.stored.has(row));
   }
-  return { pairs, absent: [...free].map((index) => (stored[index] as MatchStored).id) };
 }
 
+/** Drafts and stored findings that meet in equal evidence. */
 interface Bucket {
   readonly drafts: number[];
   readonly stored: number[];
 }
 
-/** The unmatched drafts and free stored findings by equal evidence; only buckets with both sides matter. */
-function bucketsOf(
-  drafts: readonly MatchDraft[],
-  stored: readonly MatchStored[],
-  pairs: readonly { storedId: string | null }[],
-  free: ReadonlySet<number>,
-  tier: Tier,
-): Map<string, Bucket> {
-  const buckets = new Map<string, Bucket>();
-  for (const index of free) {
-    const key = (stored[index] as MatchStored).evidence[tier];
-    if (key === null) continue;
-    const bucket = buckets.get(key);
-    if (bucket === undefined) buckets.set(key, { drafts: [], stored: [index] });
-    else bucket.stored.push(index);
-  }
-  drafts.forEach((draft, index) => {
-    const key = draft.evidence[tier];
-    if (key === null || pairs[index]?.storedId !== null) return;
-    // A producer that says "another fingerprint" is believed before the content says "the same".
-    buckets.get(key)?.drafts.push(index);
-  });
-  return buckets;
-}
-
-function pairUp(
-  bucket: Bucket,
-  drafts: readonly MatchDraft[],
-  stored: readonly MatchStored[],
-): [number, number][] {
-  if (bucket.drafts.length === 1 && bucket.stored.length === 1) {
-    return [[bucket.drafts[0] as number, bucket.stored[0] as number]];
-  }
-  const result: [number, number][] = [];
-  let left = sorted(bucket.drafts, (index) => drafts[index] as MatchDraft);
-  let right = sorted(bucket.stored, (index) => stored[index] as MatchStored);
-  // The same item exactly, then the same line, then in the order of the lines.
-  for (const keyOf of [sameItem, sameLine]) {
-    const byKey = new Map<string, number[]>();
-    for (const index of right) {
-      const key = keyOf(stored[index] as MatchStored);
-      const known = byKey.get(key);
-      if (known === undefined) byKey.set(key, [index]);
-      else known.push(index);
+function* buckets(
+  left: readonly number[],
+  right: readonly number[],
+  drafts: EvidenceTable,
+  stored: EvidenceTable,
+  kind: typeof PRODUCER | typeof CONTENT,
+): Generator<Bucket, void, undefined> {
+  const chains = new HashChains(stored, kind);
+  for (const row of right) if (stored.has(row, kind)) chains.add(row);
+  // The first row of a chain that is equal is the same one for all drafts of a bucket: their list begins there, and goes
+  // on by positions in `left`. A million buckets of one draft each would be too many objects.
+  const heads = new Int32Array(stored.length).fill(NONE);
+  const next = new Int32Array(left.length).fill(NONE);
+  left.forEach((row, position) => {
+    if (!drafts.has(row, kind)) return;
+    for (const first of chains.same(drafts, row)) {
+      next[position] = heads[first] as number;
+      heads[first] = position;
+      break;
     }
-    const used = new Set<number>();
-    left = left.filter((index) => {
-      const found = byKey.get(keyOf(drafts[index] as MatchDraft))?.shift();
-      if (found === undefined) return true;
-      used.add(found);
-      result.push([index, found]);
-      return false;
-    });
-    right = right.filter((index) => !used.has(index));
-  }
-  left.slice(0, right.length).forEach((index, position) => {
-    result.push([index, right[position] as number]);
   });
-  return result;
+  for (const first of right) {
+    const members: number[] = [];
+    for (let at = heads[first] as number; at !== NONE; at = next[at] as number) {
+      members.push(left[at] as number);
+    }
+    if (members.length > 0) {
+      yield { drafts: members, stored: [...chains.same(stored, first)] };
+    }
+  }
 }
 
-const sameItem = (item: MatchDraft): string => item.sameness;
-const sameLine = (item: MatchDraft): string => String(item.line ?? 0);
+type Pairs = (readonly [number, number])[];
 
-function sorted(indices: readonly number[], itemOf: (index: number) => MatchDraft): number[] {
-  return [...indices].sort((a, b) => {
-    const [one, two] = [itemOf(a), itemOf(b)];
-    const byLine = (one.line ?? 0) - (two.line ?? 0);
-    if (byLine !== 0) return byLine;
-    return one.sameness < two.sameness ? -1 : one.sameness > two.sameness ? 1 : 0;
+function pairUp(bucket: Bucket, drafts: EvidenceTable, stored: EvidenceTable): Pairs {
+  const pairs: Pairs = [];
+  let left = inOrder(bucket.drafts, drafts);
+  let right = inOrder(bucket.stored, stored);
+  // The same item exactly, then the same line, then in the order of the lines. Equal items have equal lines, so that
+  // the order of lines and items is good for both.
+  for (const compare of [compareItems, compareLines]) {
+    const restOfLeft: number[] = [];
+    const restOfRight: number[] = [];
+    let at = 0;
+    for (const row of left) {
+      while (at < right.length && compare(stored, right[at] as number, drafts, row) < 0) {
+        restOfRight.push(right[at] as number);
+        at += 1;
+      }
+      if (at < right.length && compare(stored, right[at] as number, drafts, row) === 0) {
+        pairs.push([row, right[at] as number]);
+        at += 1;
+      } else restOfLeft.push(row);
+    }
+    left = restOfLeft;
+    right = [...restOfRight, ...right.slice(at)];
+  }
+  left.slice(0, right.length).forEach((row, position) => {
+    pairs.push([row, right[position] as number]);
   });
+  return pairs;
+}
+
+type Compare = (one: EvidenceTable, row: number, other: EvidenceTable, otherRow: number) => number;
+
+const compareLines: Compare = (one, row, other, otherRow) => one.line(row) - other.line(otherRow);
+
+const compareItems: Compare = (one, row, other, otherRow) =>
+  compareLines(one, row, other, otherRow) || one.compare(row, SAMENESS, other, otherRow);
+
+function inOrder(rows: readonly number[], table: EvidenceTable): number[] {
+  return rows.length === 1 ? [...rows] : [...rows].sort((a, b) => compareItems(table, a, table, b));
 }

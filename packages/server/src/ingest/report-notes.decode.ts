@@ -93,8 +93,18 @@ export class Notes {
   readonly #counts = new Map<string, number>();
   #repaired = 0;
   #cut = 0;
+  /** While true nothing is noted: another pass has noted it already. */
+  paused = false;
+
+  /** How much was noted, shown or not. */
+  get taken(): number {
+    let taken = this.#repaired + this.#cut;
+    for (const count of this.#counts.values()) taken += count;
+    return taken;
+  }
 
   warn(pointer: string, code: string, detail: string): void {
+    if (this.paused) return;
     this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
     // Names of members may be hostile or huge; a warning is a sentence.
     if (this.#shown.length < limits.receiptWarningsMax) {
@@ -107,10 +117,10 @@ export class Notes {
     let text = value;
     if (!text.isWellFormed() || text.includes('\0')) {
       text = text.toWellFormed().replaceAll('\0', '\uFFFD');
-      this.#repaired += 1;
+      if (!this.paused) this.#repaired += 1;
     }
     if (text.length <= charsMax) return text;
-    this.#cut += 1;
+    this.countCut();
     // toWellFormed would turn a cut pair into U+FFFD; it is left out instead.
     const last = text.charCodeAt(charsMax - 2);
     const end = last >= 0xd800 && last <= 0xdbff ? charsMax - 2 : charsMax - 1;
@@ -125,7 +135,7 @@ export class Notes {
 
   /** Counts something that was shortened by other means than `text` (a list, a property bag). */
   countCut(): void {
-    this.#cut += 1;
+    if (!this.paused) this.#cut += 1;
   }
 
   /**
@@ -141,6 +151,18 @@ export class Notes {
     const counts = new Map(this.#counts);
     for (const { code } of this.#summaries()) counts.set(code, 1);
     return counts;
+  }
+
+  /** All warnings, shown or not. */
+  get total(): number {
+    return [...this.counts().values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Several books as one. */
+  static all(books: readonly Notes[]): Notes {
+    const all = new Notes();
+    for (const book of books) all.append(book);
+    return all;
   }
 
   /** Appends what another book says, as if its notes had been taken here. */

@@ -77,20 +77,16 @@ function draftOf(
   ]);
   const suppressions = suppressionsOf(result, notes);
   const message = notes.text(maskOccurrences(said, subject.secret), limits.messageCharsMax);
-  const detail = detailOf(
-    result,
-    {
-      rule,
-      subject,
-      verdict,
-      said: saidSeverity,
-      level,
-      suppressions,
-      ignoredFingerprints: fingerprints.ignored,
-      location,
-    },
-    run,
-  );
+  const read = {
+    rule,
+    subject,
+    verdict,
+    said: saidSeverity,
+    level,
+    suppressions,
+    ignoredFingerprints: fingerprints.ignored,
+    location,
+  };
   return {
     pointer,
     analysis: run.place.analysis,
@@ -107,7 +103,7 @@ function draftOf(
     baseFingerprint: null,
     identity: { kind: subject.kind, content: subject.content },
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
-    detail,
+    detail: () => detailOf(result, read, run),
   };
 }
 

@@ -1,19 +1,18 @@
-// SARIF 2.1.0 log → DecodedReport. The frame (analyses, assets) is read at once, results when asked
-// for, one by one and as often as asked. All runs, all results; other versions are refused with the
-// way out. Nothing is fetched. Called by the ingest worker; POST /ingest/sarif and what /ingest
-// recognises as SARIF.
+// SARIF 2.1.0 log → Report. The frame (analyses, assets) is read at once, results when asked for, one by one and in as
+// many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
+// Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
 import { limits, SARIF_MEMBERS } from '@muster/contract';
 import {
   type AnalysisDraft,
   type AssetDraft,
-  type DecodedReport,
   DocumentRefused,
   type FrameList,
-  type Item,
+  type ItemCounts,
+  type ItemPass,
+  type OpenReport,
   type UploadContext,
 } from './draft.rules.ts';
-import { decodedReport } from './report-base.decode.ts';
 import {
   type JsonObject,
   listOf,
@@ -27,33 +26,35 @@ import { decodeResult } from './sarif-result.decode.ts';
 import { type RunPlace, SarifRun } from './sarif-run.decode.ts';
 import { analysisOf, assetOf } from './sarif-frame.decode.ts';
 
-/** A list of results and where it stands in the document. */
+/** The run that a list of results belongs to. */
 interface ResultList {
   readonly run: JsonObject;
   readonly place: RunPlace;
-  readonly pointer: string;
-  readonly results: readonly unknown[];
 }
 
 const NONE: FrameList<never> = { usable: [], rejections: [] };
 
 /**
- * Reads a parsed SARIF document. Throws DocumentRefused, and nothing else, for what isn't SARIF
- * 2.1.0.
+ * Reads the frame of a SARIF document; its lists of results are empty there and counted in `counts`. Throws
+ * DocumentRefused, and nothing else, for what isn't SARIF 2.1.0.
  */
-export function decodeSarif(document: unknown, context: UploadContext): DecodedReport {
+export function openSarif(
+  document: unknown,
+  counts: ItemCounts,
+  context: UploadContext,
+  notes: Notes,
+): OpenReport {
   const log = logOf(document);
-  const notes = new Notes();
   warnUnknown(log, SARIF_MEMBERS.log, '', notes);
   const runs = listOf(log.runs).map((run, index) => {
     if (objectOf(run) !== null) return objectOf(run);
     notes.warn(`/runs/${index}`, 'run_not_object', 'A run must be an object; it is left out.');
     return null;
   });
-  const inline = inlineResults(log, runs, notes);
+  const inline = inlineResults(log, runs, counts, notes);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new Merged<AssetDraft>((known) => known);
-  const lists: ResultList[] = [];
+  const lists = new Map<string, ResultList>();
   for (const [index, run] of runs.entries()) {
     if (run === null) continue;
     const pointer = `/runs/${index}`;
@@ -70,10 +71,10 @@ export function decodeSarif(document: unknown, context: UploadContext): DecodedR
       asset: assetIndex,
       repository: asset?.kind === 'repository' ? asset.value : null,
     };
-    lists.push({ run, place, pointer: `${pointer}/results`, results: listOf(run.results) });
-    for (const one of more) lists.push({ run, place, ...one });
+    if (Array.isArray(run.results)) lists.set(`${pointer}/results`, { run, place });
+    for (const list of more) lists.set(list, { run, place });
   }
-  const frame = {
+  const report = {
     format: 'sarif' as const,
     version: String(log.version),
     reportId: reportIdOf(runs, notes),
@@ -81,21 +82,42 @@ export function decodeSarif(document: unknown, context: UploadContext): DecodedR
     assets: { usable: assets.all, rejections: [] },
     components: NONE,
     relationships: NONE,
+    contextOf: (list: string) => contextOf(lists.get(list)),
+    notes,
+    pass: () => newPass(lists),
   };
-  return decodedReport(frame, notes, (passNotes) => readItems(lists, passNotes));
+  return { lists: [...lists.keys()], look: null, report: () => report };
 }
 
-function* readItems(lists: readonly ResultList[], notes: Notes): Generator<Item, void, undefined> {
+/** One pass: a reader for each run, made when its first result comes, that depends on the frame alone. */
+function newPass(lists: ReadonlyMap<string, ResultList>): ItemPass {
+  const notes = new Notes();
   const readers = new Map<JsonObject, SarifRun>();
-  for (const list of lists) {
-    const run = readers.get(list.run) ?? new SarifRun(list.run, list.place, notes);
-    readers.set(list.run, run);
-    let index = 0;
-    for (const result of list.results) {
-      yield decodeResult(result, `${list.pointer}/${index}`, run);
-      index += 1;
-    }
-  }
+  return {
+    notes,
+    read(value, list, index) {
+      const { run, place } = lists.get(list) as ResultList;
+      const reader = readers.get(run) ?? new SarifRun(run, place, notes);
+      readers.set(run, reader);
+      return decodeResult(value, `${list}/${index}`, reader);
+    },
+  };
+}
+
+/** Members of a run that change with every scan and say nothing about its results. */
+const PASSING = ['automationDetails', 'versionControlProvenance', 'conversion', 'properties'];
+
+/** §3.20: of an invocation only what it configures; its times and arguments differ each time. */
+function contextOf(list: ResultList | undefined): string {
+  if (list === undefined) return '';
+  const { run, place } = list;
+  const lasting = Object.entries(run).filter(
+    ([name]) => !PASSING.includes(name) && name !== 'invocations',
+  );
+  const configured = listOf(run.invocations).map(
+    (entry) => objectOf(entry)?.ruleConfigurationOverrides ?? null,
+  );
+  return JSON.stringify([place.tool, place.repository, configured, lasting]);
 }
 
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
@@ -154,27 +176,32 @@ function warnRun(run: JsonObject, pointer: string, notes: Notes): void {
  * §3.13.5: results that stand beside the runs. They belong to the run whose guid or external
  * reference names them, or to the only run; otherwise they can't be placed and are warned about.
  */
-function inlineResults(log: JsonObject, runs: readonly (JsonObject | null)[], notes: Notes) {
-  const byRun = new Map<JsonObject, { pointer: string; results: readonly unknown[] }[]>();
+function inlineResults(
+  log: JsonObject,
+  runs: readonly (JsonObject | null)[],
+  counts: ItemCounts,
+  notes: Notes,
+): Map<JsonObject, string[]> {
+  const byRun = new Map<JsonObject, string[]>();
   const externals = listOf(log.inlineExternalProperties);
   if (externals.length === 0) return byRun;
   const { byRunGuid, byGuid } = guidsOf(runs);
   for (const [index, entry] of externals.entries()) {
     const external = objectOf(entry);
-    const results = listOf(external?.results);
-    if (external === null || results.length === 0) continue;
-    const pointer = `/inlineExternalProperties/${index}/results`;
+    const list = `/inlineExternalProperties/${index}/results`;
+    const count = counts.get(list) ?? 0;
+    if (external === null || !Array.isArray(external.results) || count === 0) continue;
     const run =
       byRunGuid.get(stringOf(external.runGuid) ?? '') ??
       byGuid.get(stringOf(external.guid) ?? '') ??
       onlyOne(runs);
     if (run === null) {
-      const detail = `${results.length} inline results name no run of this log; they are left out.`;
-      notes.warn(pointer, 'inline_results_unplaced', detail);
+      const detail = `${count} inline results name no run of this log; they are left out.`;
+      notes.warn(list, 'inline_results_unplaced', detail);
       continue;
     }
     const known = byRun.get(run) ?? [];
-    known.push({ pointer, results });
+    known.push(list);
     byRun.set(run, known);
   }
   return byRun;

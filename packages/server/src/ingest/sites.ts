@@ -3,62 +3,61 @@
 
 import { limits } from '@muster/contract';
 import { present } from '../lib/assert.ts';
-import type { AnalysisDraft, DecodedReport, Located } from './draft.rules.ts';
+import type { AnalysisDraft, Report } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import { type Frame, type Ref, settleRef } from './frame.ts';
 import { type AssetRow, takeScope } from './frame.queries.ts';
 import { holdLease, type IngestDeps, ScopeBusy } from './lease.ts';
-import type { Tally } from './receipt.rules.ts';
-import type { Entry, Survey } from './survey.rules.ts';
+import { Notes } from './report-notes.decode.ts';
+import type { Group, Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
-/** What a group is matched against and written to. */
+/** What some groups are matched against and written to. */
 export interface Site {
-  readonly group: { readonly entries: readonly Entry[]; readonly analysis: number };
   readonly analysis: AnalysisDraft;
   readonly asset: AssetRow;
   readonly place: BatchPlace;
+}
+
+export interface Sites {
+  readonly all: readonly Site[];
+  /** For each group of the survey, the number of its site. */
+  readonly ofGroup: readonly number[];
+  readonly notes: Notes;
 }
 
 /** Where each group goes; also assets that a conclusive analysis names without an item: there all may be resolved. */
 export async function settleSites(
   deps: IngestDeps,
   upload: UploadRow,
-  report: DecodedReport,
+  report: Report,
   found: Survey,
   frame: Frame,
-): Promise<{ sites: Site[]; warnings: Located[] }> {
-  const groups = new Map(found.groups.map((group) => [`${group.analysis}/${group.asset}`, group]));
-  report.analyses.forEach((analysis, index) => {
-    if (analysis.coverage !== 'full') return;
-    const named =
-      analysis.asset === null ? report.assets.usable.map((_, asset) => asset) : [analysis.asset];
-    for (const asset of named) {
-      const key = `${index}/${asset}`;
-      if (!groups.has(key)) groups.set(key, { analysis: index, asset, entries: [] });
-    }
-  });
+): Promise<Sites> {
+  const groups = [...found.groups, ...groupsWithoutItems(report, found)];
   const nowMs = deps.clock.nowMs();
   return await deps.database.transaction(upload.tenant_id, async (tx) => {
-    const sites = new Map<string, Site>();
-    const warnings: Located[] = [];
-    for (const group of groups.values()) {
+    const all: Site[] = [];
+    const ofGroup: number[] = [];
+    const numbers = new Map<string, number>();
+    const notes = new Notes();
+    for (const group of groups) {
       const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
       const asset = present(
         group.asset === null ? frame.fallback : frame.assets[group.asset],
         'the asset of a group',
       );
       const ref: Ref = await settleRef(tx, asset, analysis, nowMs);
-      if (ref.warning !== null) warnings.push(ref.warning);
-      const key = `${asset.id} ${ref.id} ${analysis.tool}\n${analysis.category}`;
-      const known = sites.get(key);
+      if (ref.warning !== null) {
+        notes.warn(ref.warning.pointer, ref.warning.code, ref.warning.detail);
+      }
       // Two names of one asset, or one analysis twice: one site, so that a stored finding is used once.
-      const entries =
-        known === undefined
-          ? group.entries
-          : mergeEntries(known.group.entries, group.entries, found.tally);
-      sites.set(key, {
-        group: { analysis: group.analysis, entries },
+      const key = `${asset.id} ${ref.id} ${analysis.tool}\n${analysis.category}`;
+      const number = numbers.get(key) ?? all.length;
+      const known = all[number];
+      numbers.set(key, number);
+      ofGroup.push(number);
+      all[number] = {
         analysis: known === undefined ? analysis : mergeAnalyses(known.analysis, analysis),
         asset,
         place: {
@@ -72,17 +71,22 @@ export async function settleSites(
           commitSha: analysis.commitSha,
           nowMs,
         },
-      });
+      };
     }
-    return { sites: [...sites.values()], warnings };
+    return { all, ofGroup, notes };
   });
 }
 
-function mergeEntries(known: readonly Entry[], more: readonly Entry[], tally: Tally): Entry[] {
-  const seen = new Set(known.map((entry) => entry.sameness));
-  const fresh = more.filter((entry) => !seen.has(entry.sameness));
-  tally.duplicate += more.length - fresh.length;
-  return [...known, ...fresh];
+function groupsWithoutItems(report: Report, found: Survey): Group[] {
+  const known = new Set(found.groups.map((group) => `${group.analysis}/${group.asset}`));
+  return report.analyses.flatMap((analysis, index) => {
+    if (analysis.coverage !== 'full') return [];
+    const named =
+      analysis.asset === null ? report.assets.usable.map((_, asset) => asset) : [analysis.asset];
+    return named
+      .filter((asset) => !known.has(`${index}/${asset}`))
+      .map((asset) => ({ analysis: index, asset }));
+  });
 }
 
 const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft => ({

@@ -1,78 +1,114 @@
-// The first pass: every item of a report has its outcome or becomes an entry with its evidence, grouped by what it is
-// matched against. Nothing is written yet, so the whole upload can still be refused.
+// The first pass: every item of a report has its outcome or becomes a row of evidence, grouped by what it is matched
+// against. Nothing is written yet, so the whole upload can still be refused. What is kept of an item are numbers: memory
+// grows by about 100 bytes an item, whatever the item holds.
 
 import { limits } from '@muster/contract';
-import type { DecodedReport, FindingDraft } from './draft.rules.ts';
-import { type Evidence, evidenceOf, samenessOf } from './evidence.rules.ts';
+import { GrowingInts } from '../lib/growing-ints.ts';
+import type { FindingDraft, Item, Located, Report } from './draft.rules.ts';
+import type { Evidence } from './evidence.rules.ts';
+import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
+import type { Notes } from './report-notes.decode.ts';
 
-export interface Entry {
-  readonly draft: FindingDraft;
-  readonly evidence: Evidence;
-  /** Equal for equal items only; also the tie-break of matching. */
-  readonly sameness: string;
-}
-
-/** The entries of one analysis on one asset: what is matched, and judged for absence, together. */
+/** One analysis on one asset: what is matched, and judged for absence, together. */
 export interface Group {
   readonly analysis: number;
   /** Index into the report's assets; null: the upload's fallback asset. */
   readonly asset: number | null;
-  readonly entries: Entry[];
 }
 
-export interface Survey {
-  readonly tally: Tally;
-  readonly groups: readonly Group[];
-}
+/** `rowOf` for items without a row. */
+export const NO_ROW = -1;
 
-/** More items than limits.uploadItemsMax: the story refuses the upload. */
-export class TooManyItems extends Error {}
+export class Survey {
+  /** What reading the items had to tolerate. */
+  readonly notes: Notes;
+  readonly tally: Tally = noTally();
+  readonly groups: Group[] = [];
+  /** A row for each finding, in the order of the document. */
+  readonly evidence = new EvidenceTable();
+  readonly #groupOf = new GrowingInts();
+  readonly #suppressed = new GrowingInts();
+  readonly #rowOf = new GrowingInts();
+  readonly #byKey = new Map<string, number>();
 
-export function survey(report: DecodedReport, secretKey: Buffer): Survey {
-  const tally = noTally();
-  const groups = new Map<string, Group>();
-  const seen = new Map<Group, Set<string>>();
-  let items = frameItems(report);
-  for (const item of report.items()) {
-    tally.received += 1;
-    items += 1;
-    if (items > limits.uploadItemsMax) throw new TooManyItems();
-    if (item.outcome === 'rejected') {
-      tally.rejected += 1;
-      tallyRejection(tally, item.rejection);
-    } else if (item.outcome === 'not_problem') {
-      tally.notProblem += 1;
-    } else {
-      const { draft } = item;
-      const group = groupOf(groups, draft);
-      const evidence = evidenceOf(draft, secretKey);
-      const sameness = samenessOf(draft, evidence);
-      const known = seen.get(group) ?? new Set<string>();
-      seen.set(group, known);
-      if (known.has(sameness)) {
-        tally.duplicate += 1;
-      } else {
-        known.add(sameness);
-        group.entries.push({ draft, evidence, sameness });
-      }
-    }
+  constructor(notes: Notes) {
+    this.notes = notes;
   }
-  return { tally, groups: [...groups.values()] };
+
+  /** Takes in the next item, which is no finding. */
+  take(item: Exclude<Item, { outcome: 'finding' }>): void {
+    if (item.outcome === 'rejected') return this.reject(item.rejection);
+    this.tally.received += 1;
+    this.tally.notProblem += 1;
+    this.#rowOf.push(NO_ROW);
+  }
+
+  /** Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent. */
+  takeFinding(draft: FindingDraft, evidence: Evidence, raw: Buffer): void {
+    this.tally.received += 1;
+    this.#rowOf.push(this.evidence.add(evidence, raw, draft.startLine));
+    this.#groupOf.push(this.#group(draft.analysis, draft.asset));
+    this.#suppressed.push(draft.suppressed ? 1 : 0);
+  }
+
+  reject(rejection: Located): void {
+    this.tally.received += 1;
+    this.tally.rejected += 1;
+    tallyRejection(this.tally, rejection);
+    this.#rowOf.push(NO_ROW);
+  }
+
+  /** The row of an item, by its number in the order they were taken in; NO_ROW when it isn't a finding. */
+  rowOf(item: number): number {
+    return this.#rowOf.at(item);
+  }
+
+  groupOf(row: number): number {
+    return this.#groupOf.at(row);
+  }
+
+  isSuppressed(row: number): boolean {
+    return this.#suppressed.at(row) === 1;
+  }
+
+  /**
+   * Counts rows that are the same item as an earlier one of their site (`siteOf` a group's number), and returns a mark
+   * for each row: 1 where it repeats one.
+   */
+  foldRepeats(siteOf: readonly number[]): Uint8Array {
+    const { evidence } = this;
+    const repeats = new Uint8Array(evidence.length);
+    const first = new HashChains(evidence, SAMENESS);
+    const siteOfRow = (row: number): number => siteOf[this.groupOf(row)] as number;
+    for (let row = 0; row < evidence.length; row += 1) {
+      let repeated = false;
+      for (const other of first.same(evidence, row)) {
+        if (siteOfRow(other) === siteOfRow(row)) repeated = true;
+        if (repeated) break;
+      }
+      if (repeated) repeats[row] = 1;
+      else first.add(row);
+    }
+    this.tally.duplicate = repeats.reduce((sum, mark) => sum + mark, 0);
+    return repeats;
+  }
+
+  #group(analysis: number, asset: number | null): number {
+    const key = `${analysis}/${asset}`;
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const number = this.groups.push({ analysis, asset }) - 1;
+    this.#byKey.set(key, number);
+    return number;
+  }
 }
 
-/** Assets, dependencies and relationships count as items, too. */
-const frameItems = (report: DecodedReport): number =>
-  [report.assets, report.components, report.relationships].reduce(
+/** `listed`: entries of the report's lists. Assets, dependencies and relationships count as items, too. */
+export function hasTooManyItems(report: Report, listed: number): boolean {
+  const frame = [report.assets, report.components, report.relationships].reduce(
     (sum, list) => sum + list.usable.length + list.rejections.length,
     0,
   );
-
-function groupOf(groups: Map<string, Group>, draft: FindingDraft): Group {
-  const key = `${draft.analysis}/${draft.asset}`;
-  const known = groups.get(key);
-  if (known !== undefined) return known;
-  const group: Group = { analysis: draft.analysis, asset: draft.asset, entries: [] };
-  groups.set(key, group);
-  return group;
+  return listed + frame > limits.uploadItemsMax;
 }

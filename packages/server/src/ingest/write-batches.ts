@@ -1,66 +1,126 @@
-// The second pass: the entries of one site are matched with what is stored and written in batches, one small transaction
-// each, which also stores what the batch counted. Committed batches are passed over after a crash.
+// The last pass: the items again, written in batches in the order of the document, one small transaction each, which also
+// stores what the batch counted. Items that are stored already just as they were sent aren't read again. Committed
+// batches are passed over after a crash.
 
 import { limits } from '@muster/contract';
-import { present } from '../lib/assert.ts';
-import { newId } from '../lib/ids.ts';
-import { unpackEvidence } from './evidence.format.ts';
+import { parseItem } from './document-parse.decode.ts';
+import type { ScannedItem } from './document-scan.decode.ts';
+import { RAW } from './evidence-table.rules.ts';
 import {
   changeFindings,
   changeStatuses,
-  findingsOfScope,
   insertFindingEvents,
   insertFindings,
   savePresence,
-  sightingsOnRef,
-  type StoredFinding,
   touchFindings,
 } from './finding.queries.ts';
-import { type BatchPlace, batchRows, type Matched } from './finding-rows.rules.ts';
+import {
+  batchRows,
+  type BatchRows,
+  type Compared,
+  contentOf,
+  type Matched,
+  nextStatus,
+} from './finding-rows.rules.ts';
+import { assert } from '../lib/assert.ts';
+import { newId } from '../lib/ids.ts';
+import type { ItemPass, Report } from './draft.rules.ts';
 import { type Hold, holdLease, type IngestDeps } from './lease.ts';
-import { match } from './match.rules.ts';
-import type { Site } from './sites.ts';
-import type { Entry } from './survey.rules.ts';
-import { type UploadRow } from './upload.queries.ts';
+import { type Matching, NO_BATCH, type Plan } from './plan.ts';
+import type { Notes } from './report-notes.decode.ts';
+import { NO_ROW, type Survey } from './survey.rules.ts';
 import { insertBatch } from './upload-work.queries.ts';
 
-/** Matches one site and writes its entries in batches; committed batches are passed over. Returns the next batch. */
-export async function writeSite(
+/** Everything that was found out about an upload before its items are written. */
+export interface Judged {
+  readonly report: Report;
+  readonly survey: Survey;
+  readonly plan: Plan;
+  /** Batches that an earlier try wrote. */
+  readonly committed: ReadonlyMap<number, string>;
+}
+
+/**
+ * Writes the items that `pieces` brings, which are those of the survey in the same order. Returns what reading their
+ * details had to tolerate.
+ */
+export async function writeItems(
   deps: IngestDeps,
   hold: Hold,
-  site: Site,
-  firstBatch: number,
-  committed: ReadonlyMap<number, string>,
-): Promise<number> {
-  const { place } = site;
-  const size = limits.ingestBatchItems;
-  const batches = Math.ceil(site.group.entries.length / size);
-  const todo: { batch: number; entries: readonly Entry[] }[] = [];
-  for (let index = 0; index < batches; index += 1) {
-    if (committed.has(firstBatch + index)) continue;
-    const entries = site.group.entries.slice(index * size, (index + 1) * size);
-    todo.push({ batch: firstBatch + index, entries });
+  judged: Judged,
+  pieces: AsyncIterable<readonly ScannedItem[]>,
+): Promise<Notes> {
+  const { survey, plan, committed } = judged;
+  const pass = judged.report.pass();
+  const writer = new BatchWriter(deps, hold);
+  let number = 0;
+  for await (const items of pieces) {
+    for (const item of items) {
+      const row = survey.rowOf(number);
+      number += 1;
+      if (row === NO_ROW) continue;
+      const batch = plan.batchOf(row);
+      if (batch === NO_BATCH) continue;
+      const matched = matchedItem(judged, pass, item, row, committed.has(batch));
+      if (!committed.has(batch)) await writer.add(batch, matched, number);
+    }
   }
-  const entries = todo.flatMap((part) => part.entries);
-  const matched = await matchSite(deps, hold.upload, place, entries);
-  const inFlight = new Set<Promise<void>>();
-  let at = 0;
-  for (const part of todo) {
-    const slice = matched.slice(at, at + part.entries.length);
-    const rows = batchRows(slice, place, () => newId(place.nowMs));
-    at += part.entries.length;
-    if (inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(inFlight);
-    const writing = writeBatch(deps, hold, place, part.batch, rows, part.batch * size);
-    inFlight.add(writing);
-    // A failure is thrown by the next race or by the last wait; this only keeps the set small.
-    writing.then(
-      () => inFlight.delete(writing),
-      () => {},
-    );
-    await nextTurn();
+  await writer.end(number);
+  return pass.notes;
+}
+
+/** One item beside the stored finding that it is. `isWritten`: an earlier try wrote it; it is read for its notes. */
+function matchedItem(
+  { report: _, survey, plan }: Judged,
+  pass: ItemPass,
+  item: ScannedItem,
+  row: number,
+  isWritten: boolean,
+): Matched {
+  const { evidence } = survey;
+  const matching = plan.of(row);
+  const suppressed = survey.isSuppressed(row);
+  const { place } = matching.site;
+  const common = { place, suppressed, by: matching.by };
+  if (!isWritten && isStoredAsSent(survey, row, matching)) {
+    const state = matching.stored.at(matching.row as number);
+    const stored: Compared = { state, sameContent: true, sameEvidence: true };
+    return { ...common, stored, content: null, evidence: Buffer.alloc(0) };
   }
-  await Promise.all(inFlight);
-  return firstBatch + batches;
+  assert(item.bytes !== null, 'an item that was read before has its bytes');
+  // The first pass has noted everything but what the details had to tolerate.
+  pass.notes.paused = true;
+  const read = pass.read(parseItem(item.bytes, item.offset), item.list, item.index);
+  pass.notes.paused = false;
+  assert(read.outcome === 'finding', 'an item reads the same in every pass');
+  const before = pass.notes.taken;
+  const content = contentOf(read.draft);
+  // An item whose details had something to tell is read in every upload, so that every receipt tells it.
+  const withRaw = pass.notes.taken === before;
+  const packed = evidence.pack(row, withRaw);
+  if (matching.row === null) return { ...common, stored: null, content, evidence: packed };
+  const { stored, row: storedRow } = matching;
+  const compared: Compared = {
+    state: stored.at(storedRow),
+    sameContent: stored.hasDigest(storedRow, content.digest),
+    sameEvidence:
+      evidence.isSameIdentity(row, stored.evidence, storedRow) &&
+      withRaw === stored.evidence.has(storedRow, RAW) &&
+      (!withRaw || evidence.isSame(row, RAW, stored.evidence, storedRow)),
+  };
+  return { ...common, stored: compared, content, evidence: packed };
+}
+
+/** The bytes are those that were stored last time, and read the same; only the time changes. */
+function isStoredAsSent(
+  survey: Survey,
+  row: number,
+  { site, stored, row: found }: Matching,
+): boolean {
+  if (found === null || !survey.evidence.isSame(row, RAW, stored.evidence, found)) return false;
+  if (!survey.evidence.isSameIdentity(row, stored.evidence, found)) return false;
+  const { isDefaultRef } = site.place;
+  return nextStatus(stored.at(found), survey.isSuppressed(row), isDefaultRef) === null;
 }
 
 /**
@@ -69,56 +129,69 @@ export async function writeSite(
  */
 const BATCHES_IN_FLIGHT = 3;
 
+/** Collects items into batches and writes them, a few at a time. */
+class BatchWriter {
+  readonly #deps: IngestDeps;
+  readonly #hold: Hold;
+  readonly #inFlight = new Set<Promise<void>>();
+  #batch = 0;
+  #items: Matched[] = [];
+
+  constructor(deps: IngestDeps, hold: Hold) {
+    this.#deps = deps;
+    this.#hold = hold;
+  }
+
+  /** `itemsDone`: items of the document up to here. */
+  async add(batch: number, item: Matched, itemsDone: number): Promise<void> {
+    if (batch !== this.#batch) await this.#write(itemsDone - 1);
+    this.#batch = batch;
+    this.#items.push(item);
+  }
+
+  async end(itemsDone: number): Promise<void> {
+    await this.#write(itemsDone);
+    await Promise.all(this.#inFlight);
+  }
+
+  async #write(itemsDone: number): Promise<void> {
+    const [first] = this.#items;
+    if (first === undefined) return;
+    const rows = batchRows(this.#items, () => newId(first.place.nowMs));
+    this.#items = [];
+    if (this.#inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(this.#inFlight);
+    const writing = writeBatch(this.#deps, this.#hold, this.#batch, rows, itemsDone);
+    this.#inFlight.add(writing);
+    // A failure is thrown by the next race or by the last wait; this only keeps the set small.
+    writing.then(
+      () => this.#inFlight.delete(writing),
+      () => {},
+    );
+    await nextTurn();
+  }
+}
+
 /** Lets the messages of the writer through before the next batch takes the thread. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-async function matchSite(
-  deps: IngestDeps,
-  upload: UploadRow,
-  place: BatchPlace,
-  entries: readonly Entry[],
-): Promise<Matched[]> {
-  if (entries.length === 0) return [];
-  const db = deps.database.tenant(upload.tenant_id);
-  const rows = await findingsOfScope(db, upload.tenant_id, place);
-  const sightings = await sightingsOnRef(db, upload.tenant_id, place.refId);
-  // What this upload wrote before it was interrupted is settled and takes no part.
-  const open = rows.filter((row) => sightings.get(row.id)?.lastUploadId !== upload.id);
-  const stored = open.map((row) => {
-    const evidence = unpackEvidence(row.evidence);
-    return { id: row.id, evidence, line: row.start_line, sameness: evidence.sameness };
-  });
-  const drafts = entries.map((entry) => ({
-    evidence: entry.evidence,
-    line: entry.draft.startLine,
-    sameness: entry.sameness,
-  }));
-  const byId = new Map<string, StoredFinding>(open.map((row) => [row.id, row]));
-  return match(drafts, stored).pairs.map((pair, index) => ({
-    entry: present(entries[index], 'the entry of a pair'),
-    stored: pair.storedId === null ? null : present(byId.get(pair.storedId), 'a matched finding'),
-    by: pair.by,
-  }));
-}
 
 async function writeBatch(
   deps: IngestDeps,
   hold: Hold,
-  place: BatchPlace,
   batch: number,
-  rows: ReturnType<typeof batchRows>,
+  rows: BatchRows,
   itemsDone: number,
 ): Promise<void> {
   const { upload } = hold;
-  const { tenantId } = place;
+  const { tenant_id: tenantId } = upload;
+  const nowMs = deps.clock.nowMs();
   await deps.database.transaction(tenantId, async (tx) => {
     // Sent together and awaited once: the writer works through them without waiting for this thread.
     await Promise.all([
       holdLease(deps, tx, hold, { items_done: itemsDone, progress_attempt: upload.attempt }),
       insertFindings(tx, rows.created, rows.createdDetails),
-      touchFindings(tx, tenantId, rows.touched, upload.id, place.nowMs),
+      touchFindings(tx, tenantId, rows.touched, upload.id, nowMs),
       changeFindings(tx, rows.changed, rows.changedDetails),
-      changeStatuses(tx, tenantId, rows.statuses, place.nowMs),
+      changeStatuses(tx, tenantId, rows.statuses, nowMs),
       savePresence(tx, rows.refs),
       insertFindingEvents(tx, rows.events),
       insertBatch(tx, tenantId, upload.id, batch, JSON.stringify(rows.counts)),

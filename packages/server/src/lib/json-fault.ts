@@ -3,6 +3,8 @@
 
 export interface JsonFault {
   readonly kind: 'syntax' | 'depth';
+  /** Index of the character, in UTF-16 code units. */
+  readonly at: number;
   /** 1-based; columns count UTF-16 code units. */
   readonly line: number;
   readonly column: number;
@@ -166,5 +168,5 @@ function place(text: string, at: number, kind: JsonFault['kind'], detail: string
     line += 1;
     lineStart = next + 1;
   }
-  return { kind, line, column: at - lineStart + 1, detail };
+  return { kind, at, line, column: at - lineStart + 1, detail };
 }

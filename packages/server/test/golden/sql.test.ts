@@ -74,7 +74,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       held_digest: null,
       held_count: 0,
     }),
-  'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE),
+  'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE, ID, 10),
   'ingest: touch': (db) => ingested.touchFindings(db, ID, [ID, ID], ID, 1),
   'ingest: presence on a ref': (db) =>
     ingested.savePresence(db, [
@@ -90,7 +90,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_upload_id: ID,
       },
     ]),
-  'ingest: sightings on a ref': (db) => ingested.sightingsOnRef(db, ID, ID),
+  'ingest: sightings on a ref': (db) => ingested.sightingsOnRef(db, ID, ID, ID, ID),
   'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], 1),
   'findings: page': (db) =>
     findings.pageFindings(db, ID, {

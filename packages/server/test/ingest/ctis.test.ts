@@ -3,14 +3,21 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeCtis } from '../../src/ingest/ctis.decode.ts';
 import {
   normalised,
   positionalRecipes,
   sha256Hex,
 } from '../../src/ingest/ctis-fingerprint.rules.ts';
 import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
-import { ctis, drafts, onlyDraft, readJson, sharedFiles, warningCodes } from './readers.ts';
+import {
+  decodeCtis,
+  ctis,
+  drafts,
+  onlyDraft,
+  readJson,
+  sharedFiles,
+  warningCodes,
+} from './readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 const one = (more: object, report: object = {}) =>

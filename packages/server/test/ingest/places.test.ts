@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UploadContext } from '../../src/ingest/draft.rules.ts';
-import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
-import { at, onlyDraft, sarif } from './readers.ts';
+import { decodeSarif, at, onlyDraft, sarif } from './readers.ts';
 
 const draftAt = (location: unknown, run: object = {}, context: UploadContext = {}) =>
   onlyDraft(decodeSarif(sarif([{ message: { text: 'm' }, locations: [location] }], run), context));

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DocumentRefused, type Item } from '../../src/ingest/draft.rules.ts';
+import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
 import {
   decode,
   drafts,
@@ -13,6 +13,7 @@ import {
   fixture,
   fixtureNames,
   pointerOf,
+  type ReadItem,
   resolve,
 } from './readers.ts';
 
@@ -114,7 +115,7 @@ test('any JSON value at all is decoded or refused', () => {
 });
 
 function expectTotal(format: Format, document: unknown): void {
-  let items: Item[];
+  let items: ReadItem[];
   try {
     const report = decode(format, document);
     items = [...report.items()];

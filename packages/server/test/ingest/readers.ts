@@ -1,14 +1,19 @@
-// What the tests of the report readers share: reading fixtures, and a decoded report as plain data.
+// What the tests of the report readers share: reading fixtures, and a whole report as plain data, read as the server
+// reads it: from bytes, the frame first, then the items one by one.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { decodeCtis } from '../../src/ingest/ctis.decode.ts';
+import { openCtis } from '../../src/ingest/ctis.decode.ts';
+import { parseFrame, parseItem } from '../../src/ingest/document-parse.decode.ts';
+import { DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
 import type {
-  DecodedReport,
   FindingDraft,
   Item,
+  Located,
+  Report,
   UploadContext,
 } from '../../src/ingest/draft.rules.ts';
-import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
+import { Notes } from '../../src/ingest/report-notes.decode.ts';
+import { openSarif } from '../../src/ingest/sarif.decode.ts';
 
 const FIXTURES = new URL('../fixtures/', import.meta.url);
 /** Reference material beside the repository; not part of it. */
@@ -16,8 +21,75 @@ const SHARED = new URL('../../../../../shared/', import.meta.url);
 
 export type Format = 'sarif' | 'ctis';
 
-export function decode(format: Format, document: unknown, context: UploadContext = {}) {
-  return format === 'sarif' ? decodeSarif(document, context) : decodeCtis(document, context);
+/** A draft with its detail made. */
+export type ReadDraft = Omit<FindingDraft, 'detail'> & {
+  readonly detail: Readonly<Record<string, unknown>>;
+};
+
+export type ReadItem =
+  | Exclude<Item, { outcome: 'finding' }>
+  | { readonly outcome: 'finding'; readonly draft: ReadDraft };
+
+/** A whole report: its frame, its items in one pass or several, and what was tolerated. */
+export interface DecodedReport extends Omit<Report, 'notes' | 'pass' | 'contextOf'> {
+  readonly warnings: readonly Located[];
+  readonly warningsByCode: Readonly<Record<string, number>>;
+  items(): Generator<ReadItem, void, undefined>;
+}
+
+export function decode(
+  format: Format,
+  document: unknown,
+  context: UploadContext = {},
+): DecodedReport {
+  return decodeBytes(format, Buffer.from(JSON.stringify(document) ?? 'null'), context);
+}
+
+export const decodeSarif = (document: unknown, context: UploadContext = {}): DecodedReport =>
+  decode('sarif', document, context);
+
+export const decodeCtis = (document: unknown, context: UploadContext = {}): DecodedReport =>
+  decode('ctis', document, context);
+
+export function decodeBytes(format: Format, bytes: Buffer, context: UploadContext): DecodedReport {
+  const frame = new DocumentScanner(null);
+  frame.push(bytes);
+  const { value } = parseFrame(frame);
+  const counts = new Map([...frame.lists.values()].map((list) => [list.pointer, list.count]));
+  const notes = new Notes();
+  const opened =
+    format === 'sarif' ? openSarif(value, counts, context, notes) : openCtis(value, context, notes);
+  const wanted = new Map([...frame.lists].filter(([list]) => opened.lists.includes(list)));
+  const scanned = () => new DocumentScanner(wanted).push(bytes);
+  const valueOf = (item: ReturnType<typeof scanned>[number]): unknown =>
+    parseItem(item.bytes ?? Buffer.from('null'), item.offset);
+  if (opened.look !== null) {
+    for (const item of scanned()) opened.look(valueOf(item), item.list, item.index);
+  }
+  const { notes: frameNotes, pass, contextOf: _, ...rest } = opened.report();
+  let itemNotes = new Notes();
+  const all = () => Notes.all([frameNotes, itemNotes]);
+  return {
+    ...rest,
+    get warnings() {
+      return all().shown();
+    },
+    get warningsByCode() {
+      return Object.fromEntries(all().counts());
+    },
+    *items() {
+      const reader = pass();
+      for (const item of scanned()) {
+        const read = reader.read(valueOf(item), item.list, item.index);
+        if (read.outcome !== 'finding') yield read;
+        else {
+          const { draft } = read;
+          yield { outcome: 'finding', draft: { ...draft, detail: draft.detail() } };
+        }
+      }
+      itemNotes = reader.notes;
+    },
+  };
 }
 
 export function readJson(url: URL): unknown {
@@ -43,19 +115,19 @@ export function sharedFiles(folder: string): { name: string; url: URL }[] | null
 }
 
 /** The drafts of a report's findings, in order. */
-export function drafts(report: DecodedReport): FindingDraft[] {
+export function drafts(report: DecodedReport): ReadDraft[] {
   return [...report.items()].flatMap((item) => (item.outcome === 'finding' ? [item.draft] : []));
 }
 
 /** The only draft of a report. */
-export function onlyDraft(report: DecodedReport): FindingDraft {
+export function onlyDraft(report: DecodedReport): ReadDraft {
   const [draft, ...more] = drafts(report);
   if (draft === undefined || more.length > 0) throw new Error('exactly one finding was expected');
   return draft;
 }
 
 /** Where an item stands, whatever became of it. */
-export function pointerOf(item: Item): string {
+export function pointerOf(item: ReadItem): string {
   if (item.outcome === 'finding') return item.draft.pointer;
   return item.outcome === 'rejected' ? item.rejection.pointer : item.pointer;
 }

@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
-import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
-import { at, drafts, onlyDraft, sarif, warningCodes } from './readers.ts';
+import { decodeSarif, at, drafts, onlyDraft, sarif, warningCodes } from './readers.ts';
 
 const refusal = (document: unknown): DocumentRefused => {
   try {

@@ -3,20 +3,77 @@
 // lines, so that almost everything is ambiguous.
 
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { FINDING_OUTCOMES } from '@muster/contract';
 import fc from 'fast-check';
-import { decodeSarif } from '../../src/ingest/sarif.decode.ts';
+import { type Evidence, evidenceOf } from '../../src/ingest/evidence.rules.ts';
 import {
-  type StoredEvidence,
-  packEvidence,
-  unpackEvidence,
-} from '../../src/ingest/evidence.format.ts';
-import { match, type MatchDraft, type MatchStored } from '../../src/ingest/match.rules.ts';
+  CONTENT,
+  EvidenceTable,
+  type HashKind,
+  PRODUCER,
+  RAW,
+  SAMENESS,
+} from '../../src/ingest/evidence-table.rules.ts';
+import { match as matchRows, type MatchedBy } from '../../src/ingest/match.rules.ts';
 import { mustRefuse, noBatch, noFrame, receiptOf } from '../../src/ingest/receipt.rules.ts';
-import { survey } from '../../src/ingest/survey.rules.ts';
+import { Notes } from '../../src/ingest/report-notes.decode.ts';
+import { Survey } from '../../src/ingest/survey.rules.ts';
 import { randomOf } from '../generate/random.ts';
 import { sarifOf, sightsOf } from '../generate/reports.ts';
+import { decodeSarif } from '../ingest/readers.ts';
+
+/** A finding by words that stand for its hashes. */
+interface MatchDraft {
+  readonly evidence: { readonly producer: string | null; readonly content: string };
+  readonly line: number | null;
+  readonly sameness: string;
+}
+
+interface MatchStored extends MatchDraft {
+  readonly id: string;
+}
+
+const hashOf = (word: string): Buffer => hash('sha256', word, 'buffer');
+
+function tableOf(all: readonly MatchDraft[]): EvidenceTable {
+  const table = new EvidenceTable();
+  for (const { evidence, sameness, line } of all) {
+    const hashes: Evidence = {
+      producer: evidence.producer === null ? null : hashOf(evidence.producer),
+      content: hashOf(evidence.content),
+      sameness: hashOf(sameness),
+    };
+    table.add(hashes, null, line);
+  }
+  return table;
+}
+
+interface Result {
+  readonly pairs: readonly { readonly storedId: string | null; readonly by: MatchedBy }[];
+  readonly absent: readonly string[];
+}
+
+/** The matching of columns, in terms of whole findings. */
+function match(some: readonly MatchDraft[], known: readonly MatchStored[]): Result {
+  const pairs: { storedId: string | null; by: MatchedBy }[] = some.map(() => ({
+    storedId: null,
+    by: 'new',
+  }));
+  const absent = new Set(known.map((one) => one.id));
+  matchRows(
+    { evidence: tableOf(some), rows: some.keys() },
+    { evidence: tableOf(known), rows: known.keys() },
+    (row, found, by) => {
+      const { id } = known[found] as MatchStored;
+      assert.ok(absent.delete(id), 'a stored finding is used once');
+      assert.equal(pairs[row]?.storedId, null, 'a draft is one finding');
+      pairs[row] = { storedId: id, by };
+    },
+  );
+  return { pairs, absent: [...absent] };
+}
 
 const RUNS = { numRuns: 500 };
 
@@ -41,10 +98,7 @@ const stored = fc
   .array(draft, { maxLength: 14 })
   .map((all) => all.map((one, index): MatchStored => ({ ...one, id: `f${index}` })));
 
-const by = (
-  all: readonly MatchDraft[],
-  pairs: ReturnType<typeof match>['pairs'],
-): Map<string, string> =>
+const by = (all: readonly MatchDraft[], pairs: Result['pairs']): Map<string, string> =>
   new Map(all.map((one, index) => [one.sameness, JSON.stringify(pairs[index])]));
 
 test('the order of a report decides nothing', () => {
@@ -64,7 +118,7 @@ test('the order in which findings are read decides nothing but which of two equa
   fc.assert(
     fc.property(drafts, stored, fc.nat(), (some, known, seed) => {
       const likeness = new Map(known.map((one) => [one.id, one.sameness]));
-      const shown = (result: ReturnType<typeof match>): unknown[] =>
+      const shown = (result: Result): unknown[] =>
         result.pairs.map((pair) => [pair.by, likeness.get(pair.storedId ?? '') ?? null]);
       const shuffled = randomOf(seed).shuffled(known);
       assert.deepEqual(shown(match(some, shuffled)), shown(match(some, known)));
@@ -155,8 +209,17 @@ test('every item of a report has one outcome, and refused or not the receipt add
       const [sight] = sightsOf(random, 1, { defectsMin: 1, defectsMax: size, placesMax: 4 });
       if (sight === undefined) return;
       const document = sarifOf(random, sight);
-      const { tally, groups } = survey(decodeSarif(document, {}), Buffer.alloc(32));
-      const written = groups.reduce((sum, group) => sum + group.entries.length, 0);
+      const survey = new Survey(new Notes());
+      for (const item of decodeSarif(document).items()) {
+        if (item.outcome !== 'finding') survey.take(item);
+        else {
+          const draft = { ...item.draft, detail: () => item.draft.detail };
+          survey.takeFinding(draft, evidenceOf(draft, Buffer.alloc(32)), Buffer.alloc(32));
+        }
+      }
+      const repeats = survey.foldRepeats(survey.groups.map((_, group) => group));
+      const { tally } = survey;
+      const written = repeats.filter((mark) => mark === 0).length;
       assert.equal(written + tally.duplicate + tally.notProblem + tally.rejected, tally.received);
       if (mustRefuse(tally)) return;
       const { findings } = receiptOf({
@@ -183,21 +246,30 @@ test('every item of a report has one outcome, and refused or not the receipt add
 });
 
 test('evidence comes out of its stored form as it went in', () => {
-  const hex = fc
-    .uint8Array({ minLength: 16, maxLength: 16 })
-    .map((b) => Buffer.from(b).toString('hex'));
-  const evidence: fc.Arbitrary<StoredEvidence> = fc.record({
-    producer: fc.option(hex, { nil: null }),
-    content: hex,
-    sameness: hex,
-  });
+  const bytes = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((b) => Buffer.from(b));
+  const maybe = fc.option(bytes, { nil: null });
+  const row = fc.record({ producer: maybe, content: bytes, sameness: bytes, raw: maybe });
   fc.assert(
-    fc.property(evidence, ({ ...one }) => {
-      assert.deepEqual(unpackEvidence(packEvidence(one)), one);
-      // Drivers hand out views into larger buffers.
-      const packed = packEvidence(one);
-      const view = Buffer.concat([Buffer.alloc(3), packed]).subarray(3);
-      assert.deepEqual(unpackEvidence(view), one);
+    fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), fc.boolean(), (rows, withRaw) => {
+      const [table, read] = [new EvidenceTable(), new EvidenceTable()];
+      for (const { raw, ...evidence } of rows) table.add(evidence, raw, 7);
+      rows.forEach((one, index) => {
+        // Drivers hand out views into larger buffers.
+        const packed = table.pack(index, withRaw);
+        read.addPacked(Buffer.concat([Buffer.alloc(3), packed]).subarray(3), 7);
+        const hashes: [HashKind, Buffer | null][] = [
+          [PRODUCER, one.producer],
+          [CONTENT, one.content],
+          [SAMENESS, one.sameness],
+          [RAW, withRaw ? one.raw : null],
+        ];
+        for (const [kind, hash] of hashes) {
+          assert.equal(read.has(index, kind), hash !== null);
+          assert.equal(read.isSame(index, kind, table, index), hash !== null);
+        }
+        assert.ok(read.isSameIdentity(index, table, index));
+        assert.equal(read.line(index), 7);
+      });
     }),
     RUNS,
   );

@@ -1,0 +1,91 @@
+// The parts of a scanned document as values: its frame, and its items one by one. What isn't JSON is told with its place
+// in the whole document; names that an object has twice are told, too (contract §2: the last one counts). Called by
+// document.ts and by those who read items.
+
+import { limits } from '@muster/contract';
+import { type JsonFault, jsonFault } from '../lib/json-fault.ts';
+import { DocumentFault, type DocumentScanner } from './document-scan.decode.ts';
+import { type Notes, pointerToken } from './report-notes.decode.ts';
+
+/** The frame of a scanned document as a value. Throws DocumentFault. */
+export function parseFrame(scanner: DocumentScanner): { text: string; value: unknown } {
+  const text = scanner.end();
+  try {
+    return { text, value: JSON.parse(text) as unknown };
+  } catch {
+    const fault = jsonFault(text, limits.jsonDepthMax) as JsonFault;
+    throw new DocumentFault(scanner.documentOffset(text, fault.at), fault.detail);
+  }
+}
+
+/** The item as a value. Throws DocumentFault. `bytes` is not null. */
+export function parseItem(bytes: Buffer, offset: number): unknown {
+  const text = bytes.toString('utf8');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const fault = jsonFault(text, limits.jsonDepthMax) as JsonFault;
+    throw new DocumentFault(offset + Buffer.byteLength(text.slice(0, fault.at)), fault.detail);
+  }
+}
+
+/** Members of all objects of a value: fewer than were written where a name came twice. */
+export function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const entry of value) if (typeof entry === 'object') count += countMembers(entry);
+    return count;
+  }
+  for (const name in value) {
+    count += 1;
+    const member: unknown = (value as Record<string, unknown>)[name];
+    if (typeof member === 'object') count += countMembers(member);
+  }
+  return count;
+}
+
+/** Warns about each name that an object of this text, which is JSON, has twice; `base` is where the text stands. */
+export function warnRepeatedMembers(text: string, base: string, notes: Notes): void {
+  const levels: { readonly names: Set<string> | null; token: string; index: number }[] = [];
+  const pointer = (): string => base + levels.map(({ token }) => `/${token}`).join('');
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    const level = levels.at(-1);
+    if (char === '"') {
+      const end = stringEnd(text, at);
+      const string = text.slice(at, end);
+      at = end - 1;
+      if (level?.names == null || !isName(text, end)) continue;
+      const name = JSON.parse(string) as string;
+      level.token = pointerToken(name.slice(0, 64));
+      if (level.names.has(name)) {
+        const detail = 'The name comes twice in one object; the last one counts.';
+        notes.warn(pointer(), 'member_repeated', detail);
+      }
+      level.names.add(name);
+    } else if (char === '{') levels.push({ names: new Set(), token: '', index: 0 });
+    else if (char === '[') levels.push({ names: null, token: '0', index: 0 });
+    else if (char === '}' || char === ']') levels.pop();
+    else if (char === ',' && level?.names === null) {
+      level.index += 1;
+      level.token = String(level.index);
+    }
+  }
+}
+
+/** The index after the closing quote; the text is known to be JSON. */
+function stringEnd(text: string, from: number): number {
+  let at = from + 1;
+  for (let code = text.charCodeAt(at); code !== 0x22; code = text.charCodeAt(at)) {
+    at += code === 0x5c ? 2 : 1;
+  }
+  return at + 1;
+}
+
+/** A colon follows, with or without blanks before it. */
+function isName(text: string, from: number): boolean {
+  let at = from;
+  while (text.charCodeAt(at) <= 0x20) at += 1;
+  return text[at] === ':';
+}

@@ -1,0 +1,385 @@
+// Bytes of a JSON document, piece by piece → its items one at a time, and its frame: the same document with empty item
+// lists, small enough to be parsed as a whole. Only the bounds of items are looked for in the bytes; each is parsed
+// alone, by whoever asks for it. What is wrong is thrown as a DocumentFault with its place. Called by document.ts.
+
+import { limits } from '@muster/contract';
+import { Trail } from './document-shape.rules.ts';
+
+/** A name longer than this (with its escapes) names no list of items. */
+const NAME_BYTES_MAX = 256;
+
+/** Where the document can't be read on; `offset` counts its decoded bytes. */
+export class DocumentFault extends Error {
+  readonly offset: number;
+  /** Not JSON, or too deep; or more than can be held. */
+  readonly kind: 'syntax' | 'size';
+  constructor(offset: number, detail: string, kind: DocumentFault['kind'] = 'syntax') {
+    super(detail);
+    this.offset = offset;
+    this.kind = kind;
+  }
+}
+
+/** A list of items by its JSON pointer. */
+export interface ItemList {
+  readonly pointer: string;
+  /** How often the list has begun: a member that comes twice counts as it came last (contract §2). */
+  occurrence: number;
+  /** Items of the last occurrence. */
+  count: number;
+}
+
+export interface ScannedItem {
+  readonly list: string;
+  readonly index: number;
+  /** Where it begins, in decoded bytes. */
+  readonly offset: number;
+  /** Its JSON text; null when it is larger than limits.itemBytesMax. May share memory with the piece it came in. */
+  readonly bytes: Buffer | null;
+  /** Members of all its objects together, as written: a name that comes twice counts twice. */
+  readonly members: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+/** What a byte outside of strings means to the scanner. */
+const OTHER = 0;
+const BLANK = 1;
+const STRING = 2;
+const OPEN = 3;
+const CLOSE = 4;
+const NAME_END = 5;
+const NEXT = 6;
+
+const MEANING = new Uint8Array(256);
+for (const byte of [0x20, 0x09, 0x0a, 0x0d]) MEANING[byte] = BLANK;
+MEANING[QUOTE] = STRING;
+for (const byte of [OPEN_OBJECT, OPEN_ARRAY]) MEANING[byte] = OPEN;
+for (const byte of [0x7d, CLOSE_ARRAY]) MEANING[byte] = CLOSE;
+MEANING[COLON] = NAME_END;
+MEANING[COMMA] = NEXT;
+
+/** Where the scanner stands. 'frame': among levels; 'deep': in a part of the frame without items. */
+type Mode = 'frame' | 'deep' | 'list' | 'item' | 'scalar';
+
+/**
+ * `wanted`: the lists whose items are asked for, with their last occurrence, as an earlier scan found them; without it
+ * items are only counted.
+ */
+export class DocumentScanner {
+  readonly lists = new Map<string, ItemList>();
+  readonly #wanted: ReadonlyMap<string, ItemList> | null;
+  readonly #frame: Buffer[] = [];
+  /** Where the frame leaves something out: its own offset, and the document's, from there on. */
+  readonly #cuts: { frame: number; document: number }[] = [];
+  #frameBytes = 0;
+  #offset = 0;
+  #mode: Mode = 'frame';
+  readonly #trail = new Trail();
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  /** The bytes of the member name that is being read; null outside of names. */
+  #name: number[] | null = null;
+  #list: ItemList | null = null;
+  /** In a list: may an item come, may a comma, may the end? */
+  #afterItem = false;
+  #afterComma = false;
+  /** The item being read: its beginning in the document, its depth, and what came of it with earlier pieces. */
+  #itemOffset = 0;
+  #itemDepth = 0;
+  #itemMembers = 0;
+  #itemPieces: Buffer[] = [];
+  #itemBytes = 0;
+
+  constructor(wanted: ReadonlyMap<string, ItemList> | null) {
+    this.#wanted = wanted;
+  }
+
+  /** The items that end in this piece, in order. Throws DocumentFault. */
+  push(piece: Buffer): ScannedItem[] {
+    const items: ScannedItem[] = [];
+    let at = 0;
+    while (at < piece.length) {
+      switch (this.#mode) {
+        case 'frame':
+          at = this.#readFrame(piece, at);
+          break;
+        case 'deep':
+          at = this.#readDeep(piece, at);
+          break;
+        case 'list':
+          at = this.#readList(piece, at);
+          break;
+        case 'item':
+          at = this.#readItem(piece, at, items);
+          break;
+        case 'scalar':
+          at = this.#readScalar(piece, at, items);
+          break;
+      }
+    }
+    this.#offset += piece.length;
+    return items;
+  }
+
+  /** The frame's text once all pieces are in. Throws DocumentFault when the document ends too early. */
+  end(): string {
+    if (this.#mode === 'list' || this.#mode === 'item' || this.#mode === 'scalar') {
+      throw new DocumentFault(this.#offset, 'the document ends inside a list of items');
+    }
+    return Buffer.concat(this.#frame).toString('utf8');
+  }
+
+  /** Where a character of the frame's text stands in the document, in decoded bytes. */
+  documentOffset(frameText: string, index: number): number {
+    const at = Buffer.byteLength(frameText.slice(0, index));
+    const cut = this.#cuts.findLast(({ frame }) => frame <= at);
+    return cut === undefined ? at : cut.document + at - cut.frame;
+  }
+
+  /** Keeps a part of the frame; the items' passes have no use for it. */
+  #keep(piece: Buffer, from: number, to: number): void {
+    if (from === to || this.#wanted !== null) return;
+    this.#frameBytes += to - from;
+    if (this.#frameBytes > limits.frameBytesMax) {
+      const detail = `what is not an item takes more than ${limits.frameBytesMax} bytes`;
+      throw new DocumentFault(this.#offset + to, detail, 'size');
+    }
+    this.#frame.push(Buffer.from(piece.subarray(from, to)));
+  }
+
+  #deepen(offset: number): void {
+    this.#depth += 1;
+    if (this.#depth > limits.jsonDepthMax) {
+      const detail = `more than ${limits.jsonDepthMax} nested arrays and objects`;
+      throw new DocumentFault(offset, detail);
+    }
+  }
+
+  #readFrame(piece: Buffer, from: number): number {
+    for (let at = from; at < piece.length; at += 1) {
+      const byte = piece[at] as number;
+      if (this.#inString) {
+        this.#stringByte(byte);
+        continue;
+      }
+      switch (MEANING[byte]) {
+        case STRING:
+          this.#inString = true;
+          if (this.#trail.expectsName) this.#name = [];
+          break;
+        case OPEN:
+          this.#deepen(this.#offset + at);
+          this.#open(byte);
+          if (this.#mode !== 'frame') {
+            this.#keep(piece, from, at + 1);
+            return at + 1;
+          }
+          break;
+        case CLOSE:
+          this.#depth -= 1;
+          this.#trail.close();
+          break;
+        case NAME_END:
+          this.#trail.expectsName = false;
+          break;
+        case NEXT:
+          this.#trail.next();
+          break;
+        default:
+      }
+    }
+    this.#keep(piece, from, piece.length);
+    return piece.length;
+  }
+
+  #stringByte(byte: number): void {
+    if (this.#escaped) this.#escaped = false;
+    else if (byte === BACKSLASH) this.#escaped = true;
+    else if (byte === QUOTE) {
+      this.#inString = false;
+      if (this.#name !== null) this.#trail.name(this.#name);
+      this.#name = null;
+      return;
+    }
+    if (this.#name !== null && this.#name.length < NAME_BYTES_MAX) this.#name.push(byte);
+  }
+
+  #open(byte: number): void {
+    const { opened, pointer } = this.#trail.open(byte === OPEN_OBJECT);
+    if (opened === 'level') return;
+    if (opened === 'items') {
+      this.#list = this.#begin(pointer);
+      this.#afterItem = false;
+      this.#afterComma = false;
+      this.#mode = 'list';
+    } else {
+      this.#mode = 'deep';
+      this.#itemDepth = this.#depth - 1;
+    }
+  }
+
+  #begin(pointer: string): ItemList {
+    const known = this.lists.get(pointer);
+    const list = known ?? { pointer, occurrence: 0, count: 0 };
+    list.occurrence += 1;
+    list.count = 0;
+    this.lists.set(pointer, list);
+    return list;
+  }
+
+  /** To the end of a value of the frame that holds no items. */
+  #readDeep(piece: Buffer, from: number): number {
+    const end = this.#skip(piece, from);
+    if (this.#depth === this.#itemDepth) this.#mode = 'frame';
+    this.#keep(piece, from, end);
+    return end;
+  }
+
+  /** Between items. */
+  #readList(piece: Buffer, from: number): number {
+    for (let at = from; at < piece.length; at += 1) {
+      const byte = piece[at] as number;
+      const meaning = MEANING[byte];
+      if (meaning === BLANK) continue;
+      if (byte === CLOSE_ARRAY && !this.#afterComma) {
+        this.#mode = 'frame';
+        this.#depth -= 1;
+        this.#list = null;
+        this.#cuts.push({ frame: this.#frameBytes, document: this.#offset + at });
+        this.#keep(piece, at, at + 1);
+        return at + 1;
+      }
+      if (meaning === NEXT && this.#afterItem) {
+        this.#afterItem = false;
+        this.#afterComma = true;
+        continue;
+      }
+      if (this.#afterItem || meaning === NEXT || meaning === CLOSE || meaning === NAME_END) {
+        const wanted = this.#afterItem ? ', or ]' : this.#afterComma ? 'value' : 'value or ]';
+        throw new DocumentFault(this.#offset + at, `expected ${wanted}`);
+      }
+      this.#afterComma = false;
+      this.#itemOffset = this.#offset + at;
+      this.#itemMembers = 0;
+      this.#itemDepth = this.#depth;
+      this.#mode = meaning === OPEN ? 'item' : 'scalar';
+      return at;
+    }
+    return piece.length;
+  }
+
+  #readItem(piece: Buffer, from: number, items: ScannedItem[]): number {
+    const end = this.#skip(piece, from);
+    if (this.#depth === this.#itemDepth) this.#endItem(piece, from, end, items);
+    else this.#keepItem(piece, from, end);
+    return end;
+  }
+
+  /** An item that is no object: a number, a word or a string. */
+  #readScalar(piece: Buffer, from: number, items: ScannedItem[]): number {
+    let at = from;
+    for (; at < piece.length; at += 1) {
+      const byte = piece[at] as number;
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) this.#inString = false;
+        continue;
+      }
+      const meaning = MEANING[byte];
+      if (meaning === STRING) this.#inString = true;
+      else if (meaning !== OTHER) {
+        this.#endItem(piece, from, at, items);
+        return at;
+      }
+    }
+    this.#keepItem(piece, from, at);
+    return at;
+  }
+
+  /** From the bytes of a nested value to where its depth is left, or to the end of the piece. */
+  #skip(piece: Buffer, from: number): number {
+    const { length } = piece;
+    const floor = this.#itemDepth;
+    let at = from;
+    if (this.#escaped && at < length) {
+      this.#escaped = false;
+      at += 1;
+    }
+    while (at < length) {
+      if (this.#inString) {
+        at = this.#skipString(piece, at);
+        continue;
+      }
+      const meaning = MEANING[piece[at] as number];
+      at += 1;
+      if (meaning === STRING) this.#inString = true;
+      else if (meaning === NAME_END) this.#itemMembers += 1;
+      else if (meaning === OPEN) this.#deepen(this.#offset + at - 1);
+      else if (meaning === CLOSE) {
+        this.#depth -= 1;
+        if (this.#depth === floor) return at;
+      }
+    }
+    return at;
+  }
+
+  /** To behind the closing quote, or to the end of the piece. */
+  #skipString(piece: Buffer, from: number): number {
+    const { length } = piece;
+    for (let at = from; at < length; at += 1) {
+      const byte = piece[at];
+      if (byte === QUOTE) {
+        this.#inString = false;
+        return at + 1;
+      }
+      if (byte !== BACKSLASH) continue;
+      at += 1;
+      this.#escaped = at === length;
+    }
+    return length;
+  }
+
+  #isWanted(): boolean {
+    const list = this.#list;
+    return list !== null && this.#wanted?.get(list.pointer)?.occurrence === list.occurrence;
+  }
+
+  /** A part of an item that goes on in the next piece: copied, because the piece's memory may be used again. */
+  #keepItem(piece: Buffer, from: number, to: number): void {
+    this.#itemBytes += to - from;
+    if (!this.#isWanted()) return;
+    if (this.#itemBytes > limits.itemBytesMax) this.#itemPieces = [];
+    else this.#itemPieces.push(Buffer.from(piece.subarray(from, to)));
+  }
+
+  #endItem(piece: Buffer, from: number, to: number, items: ScannedItem[]): void {
+    const list = this.#list as ItemList;
+    if (this.#isWanted()) {
+      const last = piece.subarray(from, to);
+      const isTooLarge = this.#itemBytes + last.length > limits.itemBytesMax;
+      const whole =
+        this.#itemPieces.length === 0 ? last : Buffer.concat([...this.#itemPieces, last]);
+      items.push({
+        list: list.pointer,
+        index: list.count,
+        offset: this.#itemOffset,
+        bytes: isTooLarge ? null : whole,
+        members: this.#itemMembers,
+      });
+    }
+    this.#itemPieces = [];
+    this.#itemBytes = 0;
+    list.count += 1;
+    this.#afterItem = true;
+    this.#mode = 'list';
+  }
+}

@@ -1,0 +1,246 @@
+// How an upload ends: processed with its receipt, refused with the place, failed with the reason, or back in the queue.
+// Each end is one transaction, guarded by the lease. Called by the ingest story.
+
+import { limits, type Receipt } from '@muster/contract';
+import type { Db } from '../db/db.ts';
+import { newId } from '../lib/ids.ts';
+import { Problem } from '../lib/problem.ts';
+import { cut } from '../lib/text.ts';
+import {
+  type Absence,
+  type AbsenceResult,
+  concludes,
+  NO_ABSENCE,
+  settleAbsence,
+} from './absence.ts';
+import { DocumentRefused, type Report } from './draft.rules.ts';
+import { insertEvent } from './finding.queries.ts';
+import type { FrameAccount } from './frame.ts';
+import { freeScopes, saveAnalysis } from './frame.queries.ts';
+import { type Hold, holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
+import { type Reading, TooManyItems } from './reading.ts';
+import { type BatchCounts, noBatch, noFrame, receiptOf, type Tally } from './receipt.rules.ts';
+import { Notes } from './report-notes.decode.ts';
+import type { Site } from './sites.ts';
+import type { Survey } from './survey.rules.ts';
+import { type UploadRow } from './upload.queries.ts';
+import { batchCounts, deleteBatches, endUpload, requeueUpload } from './upload-work.queries.ts';
+
+/** The document is read anew at each try; the other upload takes about as long as this one would. */
+const SCOPE_RETRY_MS = 2000;
+
+export type Outcome = 'processed' | 'refused' | 'failed' | 'requeued' | 'lost';
+
+/** Everything that the receipt of a processed upload tells, but for what its batches counted. */
+export interface Finished {
+  readonly report: Report;
+  readonly survey: Survey;
+  readonly account: FrameAccount;
+  readonly sites: readonly Site[];
+  readonly absences: ReadonlyMap<Site, Absence>;
+  /** What was tolerated where: in the frame, in items, in places, in details. */
+  readonly notes: readonly Notes[];
+}
+
+export const toolOf = (report: Report): string | null => {
+  const names = new Set(report.analyses.map((analysis) => analysis.toolName));
+  return names.size === 0 ? null : cut([...names].join(', '), 255);
+};
+
+/** The finish, one transaction: absence, analyses, the receipt, one event, the state. */
+export async function finish(deps: IngestDeps, hold: Hold, done: Finished): Promise<void> {
+  const { upload } = hold;
+  const { report, survey, sites } = done;
+  const { tenant_id: tenantId, id: uploadId } = upload;
+  const rejectedAny = survey.tally.rejectionsByCode.size > 0;
+  await deps.database.transaction(tenantId, async (tx) => {
+    const nowMs = deps.clock.nowMs();
+    const progress = { analyses: sites.length, items_done: survey.tally.received };
+    await holdLease(deps, tx, hold, progress);
+    let resolved = 0;
+    let held = 0;
+    for (const site of sites) {
+      const counts = concludes(site.analysis, rejectedAny, site.asset.is_fallback === 1);
+      const absence = counts ? (done.absences.get(site) ?? NO_ABSENCE) : NO_ABSENCE;
+      const result = await finishSite(tx, site, absence, nowMs);
+      resolved += result.resolved;
+      held += result.held;
+    }
+    const notes = Notes.all(done.notes);
+    const receipt = receiptOf({
+      uploadId,
+      scanId: report.reportId ?? uploadId,
+      format: report.format,
+      tool: toolOf(report),
+      tally: survey.tally,
+      written: await sumOfBatches(tx, upload),
+      ...done.account,
+      resolved,
+      held,
+      warnings: notes.shown(),
+      warningsTotal: notes.total,
+      refused: false,
+    });
+    await insertEvent(tx, {
+      tenant_id: tenantId,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: 'upload.processed',
+      data: JSON.stringify({ upload_id: uploadId, findings: receipt.findings, resolved, held }),
+    });
+    await deleteBatches(tx, tenantId, uploadId);
+    await freeScopes(tx, tenantId, uploadId);
+    const state = {
+      state: 'processed',
+      receipt: JSON.stringify(receipt),
+      problem: null,
+      nowMs,
+    } as const;
+    if ((await endUpload(tx, upload, state)) === 0) throw new LeaseLost();
+  });
+}
+
+/** Absence on one site, and the analysis that the next one is compared with. */
+async function finishSite(
+  tx: Db,
+  { place }: Site,
+  absence: Absence,
+  nowMs: number,
+): Promise<AbsenceResult> {
+  const result = await settleAbsence(tx, { ...place, scope: place }, absence, nowMs);
+  await saveAnalysis(tx, {
+    tenant_id: place.tenantId,
+    ref_id: place.refId,
+    tool: place.tool,
+    category: place.category,
+    last_upload_id: place.uploadId,
+    last_seen_at: nowMs,
+    commit_sha: place.commitSha,
+    held_digest: result.heldDigest,
+    held_count: result.held,
+  });
+  return result;
+}
+
+async function sumOfBatches(tx: Db, upload: UploadRow): Promise<BatchCounts> {
+  const sum = noBatch();
+  for (const row of await batchCounts(tx, upload.tenant_id, upload.id)) {
+    if (row.batch === 0) continue;
+    const counts = JSON.parse(row.counts) as BatchCounts;
+    sum.created += counts.created;
+    sum.changed += counts.changed;
+    sum.unchanged += counts.unchanged;
+    sum.reopened += counts.reopened;
+    sum.suppressed += counts.suppressed;
+  }
+  return sum;
+}
+
+const refusal = (tally: Tally): string =>
+  `${tally.rejected} of ${tally.received} items could not be used, so nothing was applied.`;
+
+/** Too many items can't be used: the receipt says why, and nothing of the report is applied. */
+export async function refuse(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { report }: Reading,
+  survey: Survey,
+): Promise<Outcome> {
+  const receipt = refusedReceipt(upload, report, survey);
+  const detail = refusal(survey.tally);
+  return await end(deps, upload, 'refused', receipt, { code: 'report_refused', detail });
+}
+
+/** Nothing of a refused report is applied: what was usable in it is counted as rejected too, so the sums hold. */
+function refusedReceipt(upload: UploadRow, report: Report, { tally, notes }: Survey): Receipt {
+  const notApplied = tally.received - tally.rejected - tally.notProblem;
+  const all = (list: { usable: readonly unknown[]; rejections: readonly unknown[] }) => {
+    const received = list.usable.length + list.rejections.length;
+    return { ...noFrame(), received, rejected: received };
+  };
+  if (notApplied > 0) tally.rejectionsByCode.set('not_applied', notApplied);
+  const told = Notes.all([report.notes, notes]);
+  return receiptOf({
+    uploadId: upload.id,
+    scanId: report.reportId ?? upload.id,
+    format: report.format,
+    tool: toolOf(report),
+    tally: { ...tally, duplicate: 0, rejected: tally.rejected + notApplied },
+    written: noBatch(),
+    assets: all(report.assets),
+    dependencies: all(report.components),
+    relationships: all(report.relationships),
+    resolved: 0,
+    held: 0,
+    warnings: told.shown(),
+    warningsTotal: told.total,
+    refused: true,
+  });
+}
+
+/** An upload that was tried too often without getting any further. */
+export async function giveUp(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
+  const detail = 'Processing stopped without a result too often.';
+  return await end(deps, upload, 'failed', null, { code: 'processing_failed', detail });
+}
+
+/** What an error means for the upload; rethrows defects and unavailable databases. */
+export async function settleFailure(
+  deps: IngestDeps,
+  upload: UploadRow,
+  error: unknown,
+): Promise<Outcome> {
+  if (error instanceof LeaseLost) return 'lost';
+  if (error instanceof ScopeBusy) {
+    const db = deps.database.tenant(upload.tenant_id);
+    await freeScopes(db, upload.tenant_id, upload.id);
+    await requeueUpload(db, upload, deps.clock.nowMs() + SCOPE_RETRY_MS, 1);
+    return 'requeued';
+  }
+  if (error instanceof DocumentRefused) {
+    const problem = { code: error.code, detail: error.message, pointer: error.pointer };
+    return await end(deps, upload, 'refused', null, problem);
+  }
+  if (error instanceof TooManyItems) {
+    const detail = `A report may have ${limits.uploadItemsMax} items; split it.`;
+    return await end(deps, upload, 'refused', null, { code: 'too_many_items', detail });
+  }
+  if (error instanceof Problem) {
+    const { pointer } = error.extras;
+    const problem = {
+      code: error.code,
+      detail: error.message,
+      ...(pointer === undefined ? {} : { pointer }),
+    };
+    return await end(deps, upload, 'refused', null, problem);
+  }
+  throw error;
+}
+
+async function end(
+  deps: IngestDeps,
+  upload: UploadRow,
+  state: 'refused' | 'failed',
+  receipt: Receipt | null,
+  problem: { code: string; detail: string; pointer?: string },
+): Promise<Outcome> {
+  const nowMs = deps.clock.nowMs();
+  const ended = await deps.database.transaction(upload.tenant_id, async (tx) => {
+    await freeScopes(tx, upload.tenant_id, upload.id);
+    await deleteBatches(tx, upload.tenant_id, upload.id);
+    await insertEvent(tx, {
+      tenant_id: upload.tenant_id,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: `upload.${state}`,
+      data: JSON.stringify({ upload_id: upload.id, code: problem.code }),
+    });
+    return await endUpload(tx, upload, {
+      state,
+      receipt: receipt === null ? null : JSON.stringify(receipt),
+      problem: JSON.stringify(problem),
+      nowMs,
+    });
+  });
+  return ended === 0 ? 'lost' : state;
+}

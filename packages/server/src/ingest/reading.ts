@@ -1,0 +1,114 @@
+// A stored document is read: its frame first, then its items, each of which gets its outcome and, if it is a finding, its
+// evidence. One bad item never takes the others along; what isn't JSON at all is refused with its place. Called by the
+// ingest story before anything is written.
+
+import { hash } from 'node:crypto';
+import { limits } from '@muster/contract';
+import { openCtis } from './ctis.decode.ts';
+import type { DocumentSource, ScannedDocument } from './document.ts';
+import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
+import type { Located, OpenReport, Report, UploadContext } from './draft.rules.ts';
+import { evidenceOf, rawHash } from './evidence.rules.ts';
+import { holdLease, type IngestDeps } from './lease.ts';
+import { Notes } from './report-notes.decode.ts';
+import { openSarif } from './sarif.decode.ts';
+import { hasTooManyItems, Survey } from './survey.rules.ts';
+import type { UploadRow } from './upload.queries.ts';
+
+/** More items than limits.uploadItemsMax: the upload is refused. */
+export class TooManyItems extends Error {}
+
+/** A report whose frame was read, and the document that its items are still in. */
+export interface Reading {
+  readonly source: DocumentSource;
+  readonly document: ScannedDocument;
+  readonly report: Report;
+  /** The pointers of the report's lists of items. */
+  readonly lists: readonly string[];
+}
+
+/**
+ * The first pass: the frame; and another one where the frame alone doesn't say what the items are about. Throws
+ * DocumentRefused, TooManyItems, DocumentFault and Problems of the body.
+ */
+export async function openReport(upload: UploadRow, source: DocumentSource): Promise<Reading> {
+  const document = await source.scan();
+  const notes = new Notes();
+  warnRepeatedMembers(document.frameText, '', notes);
+  const { lists, look, report } = readFrame(upload, document, notes);
+  if (look !== null) {
+    for await (const items of source.items(document, lists)) {
+      for (const { bytes, list, index, offset } of items) {
+        if (bytes !== null) look(parseItem(bytes, offset), list, index);
+      }
+    }
+  }
+  const listed = lists.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
+  const reading = { source, document, lists, report: report() };
+  if (hasTooManyItems(reading.report, listed)) throw new TooManyItems();
+  return reading;
+}
+
+/** SARIF is recognised by its media type (the route says `sarif`) or by its content. */
+function readFrame(upload: UploadRow, document: ScannedDocument, notes: Notes): OpenReport {
+  const { frame } = document;
+  const context = JSON.parse(upload.context) as UploadContext;
+  const counts = new Map([...document.lists.values()].map((list) => [list.pointer, list.count]));
+  if (upload.format === 'sarif') return openSarif(frame, counts, context, notes);
+  const looksLikeSarif =
+    typeof frame === 'object' &&
+    frame !== null &&
+    !Array.isArray(frame) &&
+    'runs' in frame &&
+    !('metadata' in frame);
+  if (!looksLikeSarif && context.declaredSarif !== true) return openCtis(frame, context, notes);
+  // The sender of SARIF on a CTIS route is told that it was understood as what it is.
+  const detail = 'The document is SARIF and was read as such; /ingest/sarif is its own route.';
+  notes.warn('', 'recognised_as_sarif', detail);
+  return openSarif(frame, counts, context, notes);
+}
+
+/** How often the lease is extended while a document is read: far below limits.uploadLeaseMs. */
+const HOLD_EVERY_MS = 30_000;
+
+/** The second pass: every item has its outcome, every finding its evidence. */
+export async function surveyItems(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { source, document, report, lists }: Reading,
+): Promise<Survey> {
+  const pass = report.pass();
+  const survey = new Survey(pass.notes);
+  const contexts = new Map(
+    lists.map((list) => [list, hash('sha256', report.contextOf(list), 'buffer')]),
+  );
+  const { clock } = deps;
+  let heldAt = clock.monotonicMs();
+  for await (const items of source.items(document, lists)) {
+    for (const { bytes, list, index, offset, members } of items) {
+      if (bytes === null) {
+        survey.reject(tooLarge(`${list}/${index}`));
+        continue;
+      }
+      const value = parseItem(bytes, offset);
+      if (members !== countMembers(value)) {
+        warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
+      }
+      const item = pass.read(value, list, index);
+      if (item.outcome !== 'finding') survey.take(item);
+      else {
+        const raw = rawHash(contexts.get(list) as Buffer, bytes);
+        survey.takeFinding(item.draft, evidenceOf(item.draft, deps.secretKey), raw);
+      }
+    }
+    if (clock.monotonicMs() - heldAt < HOLD_EVERY_MS) continue;
+    heldAt = clock.monotonicMs();
+    await holdLease(deps, deps.database.tenant(upload.tenant_id), { upload, scopes: 0 }, {});
+  }
+  return survey;
+}
+
+function tooLarge(pointer: string): Located {
+  const detail = `One item may have ${limits.itemBytesMax} bytes.`;
+  return { pointer, code: 'item_too_large', detail };
+}

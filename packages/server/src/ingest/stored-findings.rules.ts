@@ -1,0 +1,114 @@
+// What matching and writing need to know of the stored findings of one scope, in columns: about 150 bytes each with the
+// id, however many there are. Rows are numbered as they are added. Filled by plan.ts, page by page.
+
+import { GrowingInts } from '../lib/growing-ints.ts';
+import { EvidenceTable } from './evidence-table.rules.ts';
+import type { FindingRow, StoredFinding, StoredSighting } from './finding.queries.ts';
+
+const STATUSES: readonly FindingRow['status'][] = [
+  'open',
+  'confirmed',
+  'in_progress',
+  'resolved',
+  'false_positive',
+  'accepted',
+  'duplicate',
+  'suppressed',
+];
+
+/** Statuses of findings that somebody still has to do something about. */
+const ACTIVE: readonly FindingRow['status'][] = ['open', 'confirmed', 'in_progress'];
+
+export const isActive = (status: FindingRow['status']): boolean => ACTIVE.includes(status);
+
+/** Of 32 bytes these are compared: as many as of any other hash. */
+const DIGEST_WORDS = 4;
+
+// Bits of a row's state: three of the status, three of the severity, then one each.
+const SEVERITY_SHIFT = 3;
+const FIXED = 1 << 6;
+const BY_REPORT = 1 << 7;
+const PRESENT = 1 << 8;
+const MINE = 1 << 9;
+const CREATED_HERE = 1 << 10;
+
+/** A row as it stands beside a finding of a report. */
+export interface StoredState {
+  readonly id: string;
+  readonly status: FindingRow['status'];
+  readonly severity: FindingRow['severity'];
+  /** Resolved because it was absent. */
+  readonly isFixed: boolean;
+  /** The report's own suppression set the status. */
+  readonly isByReport: boolean;
+}
+
+export class StoredFindings {
+  readonly evidence = new EvidenceTable();
+  readonly #ids: string[] = [];
+  readonly #states = new GrowingInts();
+  readonly #digests = new GrowingInts();
+
+  get length(): number {
+    return this.#ids.length;
+  }
+
+  /** `sighting`: on the ref that the upload is about; undefined where it was never seen there. */
+  add(row: StoredFinding, sighting: StoredSighting | undefined, uploadId: string): void {
+    this.evidence.addPacked(row.evidence, row.start_line);
+    this.#ids.push(row.id);
+    let state = STATUSES.indexOf(row.status) | (row.severity << SEVERITY_SHIFT);
+    if (row.resolution === 'fixed') state |= FIXED;
+    if (row.status_by === 'report') state |= BY_REPORT;
+    if (sighting?.present === true) state |= PRESENT;
+    if (sighting?.lastUploadId === uploadId) state |= MINE;
+    if (row.created_upload_id === uploadId) state |= CREATED_HERE;
+    this.#states.push(state);
+    const { buffer, byteOffset } = row.detail_digest;
+    const digest = new DataView(buffer, byteOffset);
+    for (let word = 0; word < DIGEST_WORDS; word += 1) {
+      this.#digests.push(digest.getInt32(word * 4, true));
+    }
+  }
+
+  at(row: number): StoredState {
+    const state = this.#states.at(row);
+    return {
+      id: this.id(row),
+      status: this.status(row),
+      severity: ((state >> SEVERITY_SHIFT) & 7) as FindingRow['severity'],
+      isFixed: (state & FIXED) !== 0,
+      isByReport: (state & BY_REPORT) !== 0,
+    };
+  }
+
+  id(row: number): string {
+    return this.#ids[row] as string;
+  }
+
+  status(row: number): FindingRow['status'] {
+    return STATUSES[this.#states.at(row) & 7] as FindingRow['status'];
+  }
+
+  /** It was present on the ref when last looked for. */
+  isPresent(row: number): boolean {
+    return (this.#states.at(row) & PRESENT) !== 0;
+  }
+
+  /** This upload has written it before it was interrupted: it is settled. */
+  isSettled(row: number): boolean {
+    return (this.#states.at(row) & MINE) !== 0;
+  }
+
+  isCreatedHere(row: number): boolean {
+    return (this.#states.at(row) & CREATED_HERE) !== 0;
+  }
+
+  hasDigest(row: number, digest: Buffer): boolean {
+    for (let word = 0; word < DIGEST_WORDS; word += 1) {
+      if (this.#digests.at(row * DIGEST_WORDS + word) !== digest.readInt32LE(word * 4))
+        return false;
+    }
+    return true;
+  }
+}
