@@ -170,12 +170,14 @@ create table upload_chunk (
   primary key (tenant_id, upload_id, seq)
 );
 
--- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count.
+-- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count. lease_holder:
+-- who wrote it; a batch of somebody who doesn't hold the upload has none, and is refused.
 create table upload_batch (
   tenant_id uuid not null,
   upload_id uuid not null,
   batch integer not null,
   counts text collate "C" not null,
+  lease_holder text collate "C" not null,
   primary key (tenant_id, upload_id, batch)
 );
 

@@ -170,12 +170,14 @@ create table upload_chunk (
   primary key (tenant_id, upload_id, seq)
 ) strict;
 
--- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count.
+-- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count. lease_holder:
+-- who wrote it; a batch of somebody who doesn't hold the upload has none, and is refused.
 create table upload_batch (
   tenant_id blob not null,
   upload_id blob not null,
   batch integer not null,
   counts text not null,
+  lease_holder text not null,
   primary key (tenant_id, upload_id, batch)
 ) strict, without rowid;
 

@@ -58,6 +58,13 @@ export interface Database {
    */
   transaction<T>(scope: string, body: (tx: Db) => Promise<T>): Promise<T>;
 
+  /**
+   * The same for statements that don't wait for each other: they are sent together with the COMMIT, and the answers come
+   * back together. `body` asks for all of them at once (`Promise.all`) and reads no result before it; all or none of
+   * them is committed. For bulk writes: while a busy thread would not get round to send the next statement, nobody waits.
+   */
+  together(scope: string, body: (tx: Db) => Promise<unknown>): Promise<void>;
+
   /** What one worker thread needs for `openInWorker`; call it anew for each worker. */
   workerData(): WorkerData;
 

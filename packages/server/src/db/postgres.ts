@@ -18,7 +18,8 @@ import { batchOf, postgresDialect } from './dialect.ts';
 import { assertId } from './ids.ts';
 import { Lifetime } from './lifetime.ts';
 import type { Tables } from './tables.ts';
-import { runTransaction } from './transaction.ts';
+import { SharingDriver } from './sharing-driver.ts';
+import { type OpenTransaction, runTogether, runTransaction } from './transaction.ts';
 import { assertStorable, exactNumber } from './values.ts';
 
 /** What an ingest worker needs to open the same database. */
@@ -70,6 +71,8 @@ export async function openPostgres(
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: TRANSACTION_IDLE_MS,
     keepAlive: true,
+    // Statements that are asked for together travel together (`together`); all others wait for their answers anyway.
+    pipeline: true,
     types: { getTypeParser: typeParser },
   });
   // A client tells of its loss whether it is idle or in use; the pool would tell once more of an idle one.
@@ -148,6 +151,30 @@ class PostgresDatabase implements Database {
   async transaction<T>(scope: string, body: (tx: Db) => Promise<T>): Promise<T> {
     this.#lifetime.assertOpen();
     return await runTransaction(scope === 'system' ? this.system() : this.tenant(scope), body);
+  }
+
+  async together(scope: string, body: (tx: Db) => Promise<unknown>): Promise<void> {
+    this.#lifetime.assertOpen();
+    if (scope !== 'system') assertId(scope);
+    await runTogether(() => this.#openTransaction(scope === 'system' ? SYSTEM : scope), body);
+  }
+
+  async #openTransaction(scope: string): Promise<OpenTransaction> {
+    const driver = new PostgresDriver(this.#pool, this.#sessions, this.#lifetime, scope);
+    const connection = await driver.acquireConnection();
+    const begun = driver.beginTransaction(connection);
+    begun.catch(() => {});
+    return {
+      db: new Kysely<Tables>({ dialect: postgresDialect(() => new SharingDriver(connection)) }),
+      end: async (op) => {
+        const ended =
+          op === 'commit'
+            ? driver.commitTransaction(connection)
+            : driver.rollbackTransaction(connection);
+        await Promise.all([begun, ended]);
+      },
+      release: () => void driver.releaseConnection(connection),
+    };
   }
 
   workerData(): WorkerData {
@@ -260,6 +287,7 @@ class ScopedConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #sessions: Sessions;
   #broken = false;
+  #ended = false;
 
   constructor(client: PoolClient, sessions: Sessions) {
     this.#client = client;
@@ -268,6 +296,7 @@ class ScopedConnection implements DatabaseConnection {
 
   /** BEGIN, COMMIT or ROLLBACK; returns what was done. A connection where that fails is in an unknown state. */
   async control(text: 'begin' | 'commit' | 'rollback'): Promise<string> {
+    this.#ended = text !== 'begin';
     try {
       return (await this.#client.query(text)).command;
     } catch (error) {
@@ -281,6 +310,7 @@ class ScopedConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#ended) throw new Error('the transaction was ended before');
     const { op, rows } = batchOf(query);
     const values = [...(rows[0] ?? [])];
     values.forEach(assertStorable);

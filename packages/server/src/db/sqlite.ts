@@ -23,7 +23,8 @@ import { SqlitePort } from './sqlite-port.ts';
 import type { Answer } from './sqlite-wire.ts';
 import type { Attach } from './sqlite-writer.worker.ts';
 import type { Tables } from './tables.ts';
-import { runTransaction } from './transaction.ts';
+import { SharingDriver } from './sharing-driver.ts';
+import { type OpenTransaction, runTogether, runTransaction } from './transaction.ts';
 import { assertStorable } from './values.ts';
 
 /** What an ingest worker needs to open the same database. */
@@ -200,6 +201,27 @@ class SqliteDatabase implements Database {
     return await runTransaction(this.#db, body);
   }
 
+  async together(scope: string, body: (tx: Db) => Promise<unknown>): Promise<void> {
+    this.#lifetime.assertOpen();
+    if (scope !== 'system') assertId(scope);
+    await runTogether(async () => this.#openTransaction(), body);
+  }
+
+  #openTransaction(): OpenTransaction {
+    this.#lifetime.enter();
+    const { readHere: read, writer } = this.#parts;
+    const connection = new RoutedConnection({ read, writer, lifetime: this.#lifetime });
+    connection.begin();
+    return {
+      db: new Kysely<Tables>({
+        dialect: sqliteDialect(() => new SharingDriver(connection)),
+        plugins: [new IdPlugin()],
+      }),
+      end: (op) => connection.end(op),
+      release: () => this.#lifetime.leave(),
+    };
+  }
+
   workerData(): WorkerData {
     this.#lifetime.assertOpen();
     return this.#parts.workerData();
@@ -248,6 +270,7 @@ class RoutedConnection implements DatabaseConnection {
   readonly #route: Route;
   #tx = 0;
   #begun = false;
+  #ended = false;
 
   constructor(route: Route) {
     this.#route = route;
@@ -257,9 +280,11 @@ class RoutedConnection implements DatabaseConnection {
   begin(): void {
     this.#tx = this.#route.writer.nextTransaction();
     this.#begun = false;
+    this.#ended = false;
   }
 
   async end(op: 'commit' | 'rollback'): Promise<void> {
+    this.#ended = true;
     if (this.#begun) await this.#route.writer.end(op, this.#tx);
   }
 
@@ -281,6 +306,7 @@ class RoutedConnection implements DatabaseConnection {
     const { op, rows } = batchOf(query);
     for (const row of rows) row.forEach(assertStorable);
     const { writer, read } = this.#route;
+    if (this.#ended) throw new Error('the transaction was ended before');
     if (this.#tx !== 0) {
       const begin = !this.#begun;
       this.#begun = true;

@@ -193,6 +193,7 @@ export interface UploadBatchTable {
   upload_id: string;
   batch: number;
   counts: string;
+  lease_holder: string;
 }
 
 export interface IdempotencyTable {

@@ -140,7 +140,7 @@ export async function changeStatuses(
   nowMs: number,
 ): Promise<void> {
   const groups = Map.groupBy(changes, ({ from, to }) => `${from} ${to}`);
-  for (const group of groups.values()) {
+  const updates = [...groups.values()].map(async (group) => {
     const [{ from, to } = { from: 'open', to: 'open' } as const] = group;
     await db
       .updateTable('finding')
@@ -153,7 +153,8 @@ export async function changeStatuses(
       )
       .where('status', '=', from)
       .execute();
-  }
+  });
+  await Promise.all(updates);
 }
 
 /** Present on a ref: first and last sight, with the commits. */

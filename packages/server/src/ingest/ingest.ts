@@ -91,7 +91,7 @@ async function storeFrame(
     await holdLease(deps, tx, { upload, scopes: 0 }, {});
     const settled = await settleFrame(tx, upload, report, needsFallback, nowMs);
     if (done === undefined) {
-      await insertBatch(tx, upload.tenant_id, upload.id, 0, JSON.stringify(settled.account));
+      await insertBatch(tx, upload, 0, 0, JSON.stringify(settled.account));
     }
     return settled;
   });

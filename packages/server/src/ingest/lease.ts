@@ -37,14 +37,24 @@ export interface Hold {
 export async function holdLease(
   deps: IngestDeps,
   db: Db,
-  { upload, scopes }: Hold,
+  hold: Hold,
   progress: Parameters<typeof extendLease>[3],
 ): Promise<void> {
+  const [held, heldScopes] = await extendHold(deps, db, hold, progress);
+  if (held === 0) throw new LeaseLost();
+  if (heldScopes < hold.scopes) throw new ScopeBusy();
+}
+
+/** The same without judging what is still held: how many uploads (0 or 1) and scopes. The guard is insertBatch's. */
+export async function extendHold(
+  deps: IngestDeps,
+  db: Db,
+  { upload }: Hold,
+  progress: Parameters<typeof extendLease>[3],
+): Promise<[number, number]> {
   const until = deps.clock.nowMs() + limits.uploadLeaseMs;
-  const [held, heldScopes] = await Promise.all([
+  return await Promise.all([
     extendLease(db, upload, until, progress),
     extendScopes(db, upload.tenant_id, upload.id, until),
   ]);
-  if (held === 0) throw new LeaseLost();
-  if (heldScopes < scopes) throw new ScopeBusy();
 }

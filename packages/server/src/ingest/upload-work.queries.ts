@@ -149,16 +149,43 @@ export async function batchCounts(
     .execute();
 }
 
+/**
+ * Stores what a batch counted, and is its guard: unless the upload, and at least `scopes` scopes, are held by the worker
+ * that `upload` names, nobody's name can be stored with it, and the whole transaction fails.
+ */
 export async function insertBatch(
   db: Db,
-  tenantId: string,
-  uploadId: string,
+  upload: Pick<UploadRow, 'tenant_id' | 'id' | 'lease_holder' | 'attempt'>,
+  scopes: number,
   batch: number,
   counts: string,
 ): Promise<void> {
   await db
     .insertInto('upload_batch')
-    .values({ tenant_id: tenantId, upload_id: uploadId, batch, counts })
+    .columns(['tenant_id', 'upload_id', 'batch', 'counts', 'lease_holder'])
+    .values((eb) => ({
+      tenant_id: upload.tenant_id,
+      upload_id: upload.id,
+      batch,
+      counts,
+      lease_holder: eb
+        .selectFrom('upload')
+        .select((held) => held.ref('upload.lease_holder').$notNull().as('lease_holder'))
+        .where('upload.tenant_id', '=', upload.tenant_id)
+        .where('upload.id', '=', upload.id)
+        .where('upload.state', '=', 'processing')
+        .where('upload.lease_holder', '=', upload.lease_holder)
+        .where('upload.attempt', '=', upload.attempt)
+        .where(
+          eb
+            .selectFrom('scope')
+            .select((scope) => scope.fn.countAll<number>().as('held'))
+            .where('scope.tenant_id', '=', upload.tenant_id)
+            .where('scope.holder_upload_id', '=', upload.id),
+          '>=',
+          scopes,
+        ),
+    }))
     .execute();
 }
 

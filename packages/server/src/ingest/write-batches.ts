@@ -25,7 +25,7 @@ import {
 import { assert } from '../lib/assert.ts';
 import { newId } from '../lib/ids.ts';
 import type { ItemPass, Report } from './draft.rules.ts';
-import { type Hold, holdLease, type IngestDeps } from './lease.ts';
+import { extendHold, type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { type Matching, NO_BATCH, type Plan } from './plan.ts';
 import type { Notes } from './report-notes.decode.ts';
 import { NO_ROW, type Survey } from './survey.rules.ts';
@@ -184,18 +184,24 @@ async function writeBatch(
   const { upload } = hold;
   const { tenant_id: tenantId } = upload;
   const nowMs = deps.clock.nowMs();
-  await deps.database.transaction(tenantId, async (tx) => {
-    // Sent together and awaited once: the writer works through them without waiting for this thread.
-    await Promise.all([
-      holdLease(deps, tx, hold, { items_done: itemsDone, progress_attempt: upload.attempt }),
-      insertFindings(tx, rows.created, rows.createdDetails),
-      touchFindings(tx, tenantId, rows.touched, upload.id, nowMs),
-      changeFindings(tx, rows.changed, rows.changedDetails),
-      changeStatuses(tx, tenantId, rows.statuses, nowMs),
-      savePresence(tx, rows.refs),
-      insertFindingEvents(tx, rows.events),
-      insertBatch(tx, tenantId, upload.id, batch, JSON.stringify(rows.counts)),
-    ]);
-  });
+  const progress = { items_done: itemsDone, progress_attempt: upload.attempt };
+  try {
+    await deps.database.together(tenantId, async (tx) => {
+      await Promise.all([
+        extendHold(deps, tx, hold, progress),
+        insertFindings(tx, rows.created, rows.createdDetails),
+        touchFindings(tx, tenantId, rows.touched, upload.id, nowMs),
+        changeFindings(tx, rows.changed, rows.changedDetails),
+        changeStatuses(tx, tenantId, rows.statuses, nowMs),
+        savePresence(tx, rows.refs),
+        insertFindingEvents(tx, rows.events),
+        insertBatch(tx, upload, hold.scopes, batch, JSON.stringify(rows.counts)),
+      ]);
+    });
+  } catch (error) {
+    // The guard refuses a batch of an upload that isn't ours any more: this says which it was.
+    await holdLease(deps, deps.database.tenant(tenantId), hold, {});
+    throw error;
+  }
   deps.checkpoint?.(`batch ${batch}`);
 }

@@ -130,6 +130,47 @@ export const transactionCases: Cases = {
     assert.deepEqual(await violated(nameless.execute()), { kind: 'constraint' });
   },
 
+  'statements sent together are committed together': async (database) => {
+    await database.together('system', async (tx) => {
+      await Promise.all([addTenant(tx, randomUUID(), 'one'), addTenant(tx, randomUUID(), 'two')]);
+    });
+    assert.equal(await countTenants(database.system()), 2);
+  },
+
+  'of statements sent together none is committed when one fails': async (database) => {
+    const id = randomUUID();
+    const twins = database.together('system', async (tx) => {
+      await Promise.all([
+        addTenant(tx, id, 'one'),
+        addTenant(tx, id, 'its twin'),
+        addTenant(tx, randomUUID(), 'three'),
+      ]);
+    });
+    await assert.rejects(twins);
+    const unsendable = database.together('system', async (tx) => {
+      await Promise.all([
+        addTenant(tx, randomUUID(), 'one'),
+        addTenant(tx, randomUUID(), Symbol('no value of a database') as never),
+      ]);
+    });
+    await assert.rejects(unsendable);
+    const failed = database.together('system', async (tx) => {
+      await Promise.all([addTenant(tx, randomUUID(), 'one'), Promise.reject(new Error('mine'))]);
+    });
+    await assert.rejects(failed, { message: 'mine' });
+    assert.equal(await countTenants(database.system()), 0);
+    await addTenant(database.system(), id, 'afterwards');
+    assert.equal(await countTenants(database.system()), 1);
+  },
+
+  'a statement that waits for another one is too late for the transaction': async (database) => {
+    const late = database.together('system', async (tx) => {
+      await addTenant(tx, randomUUID(), 'one');
+      await addTenant(tx, randomUUID(), 'two');
+    });
+    await assert.rejects(late, { message: 'the transaction was ended before' });
+  },
+
   'close waits for what is under way and refuses what comes later': async (database, { again }) => {
     const inside = Promise.withResolvers<void>();
     const transaction = database.transaction('system', async (tx) => {

@@ -69,7 +69,7 @@ update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id"
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4
+select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6
 
 -- ingest: touch
 update "finding" set "last_seen_at" = $1, "last_upload_id" = $2 where "tenant_id" = $3 and "id" in ($4, $5)
@@ -78,7 +78,7 @@ update "finding" set "last_seen_at" = $1, "last_upload_id" = $2 where "tenant_id
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
 -- ingest: sightings on a ref
-select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "ref_id" = $2
+select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "ref_id" = $2 and "finding_id" >= $3 and "finding_id" <= $4
 
 -- ingest: resolve as fixed
 update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4 where "tenant_id" = $5 and "id" in ($6) and "status" in ($7, $8, $9)

@@ -69,7 +69,7 @@ update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" =
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ?
+select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and "id" > ? order by "id" limit ?
 
 -- ingest: touch
 update "finding" set "last_seen_at" = ?, "last_upload_id" = ? where "tenant_id" = ? and "id" in (?, ?)
@@ -78,7 +78,7 @@ update "finding" set "last_seen_at" = ?, "last_upload_id" = ? where "tenant_id" 
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
 -- ingest: sightings on a ref
-select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ?
+select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ? and "finding_id" >= ? and "finding_id" <= ?
 
 -- ingest: resolve as fixed
 update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?) and "status" in (?, ?, ?)

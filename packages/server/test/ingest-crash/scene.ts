@@ -106,6 +106,12 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
     systemLists: () => database.systemLists(),
     workerData: () => database.workerData(),
     close: () => database.close(),
+    together: async (scope, body) => {
+      // Statements and commit leave as one: nothing can come between them.
+      await pass('before commit');
+      await database.together(scope, body);
+      await pass('after commit');
+    },
     transaction: async (scope, body) => {
       const result = await database.transaction(scope, async (tx) => {
         const made = await body(tx);
