@@ -100,6 +100,24 @@ export const ingestSarif = ingestRoute(
   errorsOfSarif,
 );
 
+export const validateReport = endpoint({
+  id: 'validateReport',
+  method: 'POST',
+  path: '/api/v1/agent/ingest/validate',
+  auth: { kind: 'runner', scope: 'ingest' },
+  summary: 'The receipt that a report would get; nothing of it is applied',
+  description:
+    'A dry run of the whole path: the document is read, judged and matched with what is stored now, and answered as it ' +
+    'would be, with 200 in the place of 201. No finding, asset or event changes. The bytes are deleted with the answer; ' +
+    'what stays is the upload with its receipt, marked `rehearsal` in its context.',
+  query: UploadQuery,
+  bodyKind: 'stream',
+  body: CtisReport,
+  bodyBytesMax: limits.uploadWireBytesMax,
+  replies: { 200: Receipt, 202: UploadAccepted },
+  errors: errorsOfBoth,
+});
+
 export const uploadJob = endpoint({
   id: 'uploadJob',
   method: 'GET',

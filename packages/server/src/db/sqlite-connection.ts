@@ -14,8 +14,8 @@ const STATEMENTS_MAX = 300;
 const BUSY_TIMEOUT_MS = 5_000;
 
 // Page caches in KiB: the writer touches index pages all over the file, a reader mostly nearby ones.
-const WRITER_CACHE_KIB = 65_536;
-const READER_CACHE_KIB = 16_384;
+const WRITER_CACHE_KIB = 32_768;
+const READER_CACHE_KIB = 8_192;
 
 interface Prepared {
   readonly statement: StatementSync;

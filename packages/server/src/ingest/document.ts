@@ -44,6 +44,7 @@ export class DocumentSource {
   readonly #upload: UploadRow;
   readonly #sealKey: Buffer;
   #held: Buffer[] | null = null;
+  #isLarge = false;
 
   constructor(db: Db, upload: UploadRow, sealKey: Buffer) {
     this.#db = db;
@@ -121,11 +122,12 @@ export class DocumentSource {
     let bytes = 0;
     for await (const piece of withoutMark(this.#decoded())) {
       bytes += piece.length;
-      if (bytes <= HELD_BYTES_MAX) held.push(piece);
-      else held.length = 0;
+      this.#isLarge ||= bytes > HELD_BYTES_MAX;
+      if (this.#isLarge) held.length = 0;
+      else held.push(piece);
       yield piece;
     }
-    if (bytes <= HELD_BYTES_MAX) this.#held = held;
+    if (!this.#isLarge) this.#held = held;
   }
 
   /** The ratio is judged against what the sender sent: our own compression of a plain body is never held against it. */

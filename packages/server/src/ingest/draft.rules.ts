@@ -20,6 +20,8 @@ export interface UploadContext {
   readonly coverage?: 'full' | 'partial';
   /** The media type on a CTIS route said SARIF. */
   readonly declaredSarif?: true;
+  /** Only to tell what would become of the report (/ingest/validate): nothing of it is applied. */
+  readonly rehearsal?: true;
 }
 
 /** A place and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the document as sent. */
@@ -140,7 +142,7 @@ export interface OpenReport {
   readonly lists: readonly string[];
   /** Wants to see every item once before `report` is asked for; null when the frame says it all. */
   readonly look: ((value: unknown, list: string, index: number) => void) | null;
-  report(): Report;
+  readonly report: () => Report;
 }
 
 export interface Report {

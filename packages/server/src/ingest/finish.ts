@@ -19,7 +19,14 @@ import type { FrameAccount } from './frame.ts';
 import { freeScopes, saveAnalysis } from './frame.queries.ts';
 import { type Hold, holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
 import { type Reading, TooManyItems } from './reading.ts';
-import { type BatchCounts, noBatch, noFrame, receiptOf, type Tally } from './receipt.rules.ts';
+import {
+  addCounts,
+  type BatchCounts,
+  noBatch,
+  noFrame,
+  receiptOf,
+  type Tally,
+} from './receipt.rules.ts';
 import { Notes } from './report-notes.decode.ts';
 import type { Site } from './sites.ts';
 import type { Survey } from './survey.rules.ts';
@@ -50,54 +57,84 @@ export const toolOf = (report: Report): string | null => {
 /** The finish, one transaction: absence, analyses, the receipt, one event, the state. */
 export async function finish(deps: IngestDeps, hold: Hold, done: Finished): Promise<void> {
   const { upload } = hold;
-  const { report, survey, sites } = done;
   const { tenant_id: tenantId, id: uploadId } = upload;
-  const rejectedAny = survey.tally.rejectionsByCode.size > 0;
   await deps.database.transaction(tenantId, async (tx) => {
     const nowMs = deps.clock.nowMs();
-    const progress = { analyses: sites.length, items_done: survey.tally.received };
-    await holdLease(deps, tx, hold, progress);
-    let resolved = 0;
-    let held = 0;
-    for (const site of sites) {
-      const counts = concludes(site.analysis, rejectedAny, site.asset.is_fallback === 1);
-      const absence = counts ? (done.absences.get(site) ?? NO_ABSENCE) : NO_ABSENCE;
-      const result = await finishSite(tx, site, absence, nowMs);
-      resolved += result.resolved;
-      held += result.held;
-    }
-    const notes = Notes.all(done.notes);
-    const receipt = receiptOf({
-      uploadId,
-      scanId: report.reportId ?? uploadId,
-      format: report.format,
-      tool: toolOf(report),
-      tally: survey.tally,
-      written: await sumOfBatches(tx, upload),
-      ...done.account,
-      resolved,
-      held,
-      warnings: notes.shown(),
-      warningsTotal: notes.total,
-      refused: false,
+    await holdLease(deps, tx, hold, {
+      analyses: done.sites.length,
+      items_done: done.survey.tally.received,
     });
+    const absence = await finishSites(tx, done, nowMs);
+    const receipt = receiptOfFinished(upload, done, absence, await sumOfBatches(tx, upload));
     await insertEvent(tx, {
       tenant_id: tenantId,
       id: newId(nowMs),
       at: nowMs,
       kind: 'upload.processed',
-      data: JSON.stringify({ upload_id: uploadId, findings: receipt.findings, resolved, held }),
+      data: JSON.stringify({ upload_id: uploadId, findings: receipt.findings, ...absence }),
     });
     await deleteBatches(tx, tenantId, uploadId);
     await freeScopes(tx, tenantId, uploadId);
-    const state = {
-      state: 'processed',
-      receipt: JSON.stringify(receipt),
-      problem: null,
-      nowMs,
-    } as const;
-    if ((await endUpload(tx, upload, state)) === 0) throw new LeaseLost();
+    await endProcessed(tx, upload, receipt, nowMs);
   });
+}
+
+/** The receipt is stored with the state, unless the upload is somebody else's by now. */
+export async function endProcessed(
+  tx: Db,
+  upload: UploadRow,
+  receipt: Receipt,
+  nowMs: number,
+): Promise<void> {
+  const state = {
+    state: 'processed',
+    receipt: JSON.stringify(receipt),
+    problem: null,
+    nowMs,
+  } as const;
+  if ((await endUpload(tx, upload, state)) === 0) throw new LeaseLost();
+}
+
+export function receiptOfFinished(
+  upload: UploadRow,
+  { report, survey, account, notes }: Finished,
+  absence: AbsenceCounts,
+  written: BatchCounts,
+): Receipt {
+  const told = Notes.all(notes);
+  return receiptOf({
+    uploadId: upload.id,
+    scanId: report.reportId ?? upload.id,
+    format: report.format,
+    tool: toolOf(report),
+    tally: survey.tally,
+    written,
+    ...account,
+    ...absence,
+    warnings: told.shown(),
+    warningsTotal: told.total,
+    refused: false,
+  });
+}
+
+export interface AbsenceCounts {
+  readonly resolved: number;
+  readonly held: number;
+}
+
+/** Absence on all sites, where it may be concluded, and the analyses that the next ones are compared with. */
+export async function finishSites(tx: Db, done: Finished, nowMs: number): Promise<AbsenceCounts> {
+  const rejectedAny = done.survey.tally.rejectionsByCode.size > 0;
+  let resolved = 0;
+  let held = 0;
+  for (const site of done.sites) {
+    const counts = concludes(site.analysis, rejectedAny, site.asset.is_fallback === 1);
+    const absence = counts ? (done.absences.get(site) ?? NO_ABSENCE) : NO_ABSENCE;
+    const result = await finishSite(tx, site, absence, nowMs);
+    resolved += result.resolved;
+    held += result.held;
+  }
+  return { resolved, held };
 }
 
 /** Absence on one site, and the analysis that the next one is compared with. */
@@ -126,12 +163,7 @@ async function sumOfBatches(tx: Db, upload: UploadRow): Promise<BatchCounts> {
   const sum = noBatch();
   for (const row of await batchCounts(tx, upload.tenant_id, upload.id)) {
     if (row.batch === 0) continue;
-    const counts = JSON.parse(row.counts) as BatchCounts;
-    sum.created += counts.created;
-    sum.changed += counts.changed;
-    sum.unchanged += counts.unchanged;
-    sum.reopened += counts.reopened;
-    sum.suppressed += counts.suppressed;
+    addCounts(sum, JSON.parse(row.counts) as BatchCounts);
   }
   return sum;
 }

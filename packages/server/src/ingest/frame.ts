@@ -66,6 +66,14 @@ function indexable(text: string): string {
 
 const keyOf = (kindClass: string, value: string): string => `${kindClass} ${value}`;
 
+/** Does anything of the report belong to no asset that it names? */
+export const needsFallback = (
+  report: Report,
+  survey: { readonly groups: readonly { readonly asset: number | null }[] },
+): boolean =>
+  survey.groups.some((group) => group.asset === null) ||
+  (report.assets.usable.length === 0 && report.components.usable.length > 0);
+
 /** Runs inside the transaction of batch 0, or (resuming) outside of any: then it writes nothing new. */
 export async function settleFrame(
   tx: Db,

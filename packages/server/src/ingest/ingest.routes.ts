@@ -1,4 +1,4 @@
-// Handing in findings over HTTP: three routes, one path; the job resource; the check of known fingerprints.
+// Handing in findings over HTTP: three routes and the dry run, one path; the job resource; the check of known fingerprints.
 
 import { type ErrorCode, endpoints, errors, limits, type Receipt } from '@muster/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -38,21 +38,29 @@ export interface IngestRoutesDeps extends ReceiveDeps {
 type IngestEndpoint =
   | typeof endpoints.ingest
   | typeof endpoints.ingestCtis
-  | typeof endpoints.ingestSarif;
+  | typeof endpoints.ingestSarif
+  | typeof endpoints.validateReport;
+
+/** What a route says of the documents it takes, beside the request. */
+interface Kind {
+  readonly format: 'auto' | 'sarif';
+  readonly rehearsal: boolean;
+}
 
 export function ingestRoutes(
   app: FastifyInstance,
   gate: Gate<Caller>,
   deps: IngestRoutesDeps,
 ): void {
-  const upload = (endpoint: IngestEndpoint, format: 'auto' | 'sarif'): void => {
+  const upload = (endpoint: IngestEndpoint, kind: Kind): void => {
     route(app, gate, endpoint, async ({ caller, query, request }) =>
-      takeUpload(deps, caller, query as Record<string, string>, request, format),
+      takeUpload(deps, caller, query as Record<string, string>, request, kind),
     );
   };
-  upload(endpoints.ingest, 'auto');
-  upload(endpoints.ingestCtis, 'auto');
-  upload(endpoints.ingestSarif, 'sarif');
+  upload(endpoints.ingest, { format: 'auto', rehearsal: false });
+  upload(endpoints.ingestCtis, { format: 'auto', rehearsal: false });
+  upload(endpoints.ingestSarif, { format: 'sarif', rehearsal: false });
+  upload(endpoints.validateReport, { format: 'auto', rehearsal: true });
   route(app, gate, endpoints.uploadJob, async ({ caller, params, query }) => {
     const id = parseId<UploadId>(params.id);
     const known = id === null ? null : await uploadOfRunner(deps.database, caller, id);
@@ -66,13 +74,13 @@ export function ingestRoutes(
   );
 }
 
-/** Receive, wait (bounded), answer: 201 with the receipt, 202 with where it will be, or the problem. */
+/** Receive, wait (bounded), answer: 201 (the dry run: 200) with the receipt, 202 with where it will be, or the problem. */
 async function takeUpload(
   deps: IngestRoutesDeps,
   caller: RunnerCaller,
   query: Record<string, string>,
   request: FastifyRequest,
-  format: 'auto' | 'sarif',
+  { format, rehearsal }: Kind,
 ): Promise<Answer<IngestEndpoint>> {
   const { headers } = request;
   const startedMs = deps.clock.monotonicMs();
@@ -82,7 +90,11 @@ async function takeUpload(
     body: boundedBody(request.raw, headers, limits.uploadWireBytesMax),
     encoding: encodingOf(headers),
     format,
-    context: { ...contextOf(query, headers), ...(declared ? { declaredSarif: true } : {}) },
+    context: {
+      ...contextOf(query, headers),
+      ...(declared ? { declaredSarif: true } : {}),
+      ...(rehearsal ? { rehearsal: true } : {}),
+    },
     commandId: commandOf(headers),
     idempotencyKey: idempotencyKeyOf(headers),
     digests: digestsOf(headers),
@@ -96,7 +108,7 @@ async function takeUpload(
   };
   // Also when the answer is a problem: only an answer that could not be written out may come again.
   request.written = written;
-  return { ...answerOf(row, received, wish), written };
+  return { ...answerOf(row, received, wish, rehearsal ? 200 : 201), written };
 }
 
 /** Until 25 s after the headers and at most 20 s after the last byte; the caller may shorten that (contract §5). */
@@ -109,12 +121,19 @@ function allowedWaitMs(wish: WaitWish, spentMs: number): number {
   return Math.max(0, Math.min(left, wished));
 }
 
-function answerOf(row: UploadRow, received: Received, wish: WaitWish): Answer<IngestEndpoint> {
+function answerOf(
+  row: UploadRow,
+  received: Received,
+  wish: WaitWish,
+  done: 200 | 201,
+): Answer<IngestEndpoint> {
   const headers: Record<string, string> = {};
   if (received.replayed) headers['idempotent-replayed'] = 'true';
   if (wish.applied !== null) headers['preference-applied'] = wish.applied;
   if (row.state === 'processed' && row.receipt !== null) {
-    return { status: 201, headers, body: JSON.parse(row.receipt) as Receipt };
+    const body = JSON.parse(row.receipt) as Receipt;
+    // The common type of the four endpoints knows only the status that all of them have, 202.
+    return { status: done, headers, body } as unknown as Answer<IngestEndpoint>;
   }
   if (row.state === 'refused' || row.state === 'failed') throw problemOf(row, headers);
   headers['location'] = `/api/v1/agent/ingest/jobs/${row.id}`;

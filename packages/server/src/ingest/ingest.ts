@@ -6,16 +6,17 @@
 import { limits } from '@muster/contract';
 import { DocumentSource } from './document.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
-import { type Frame, type FrameAccount, settleFrame, tallyFrame } from './frame.ts';
+import { type Frame, type FrameAccount, needsFallback, settleFrame, tallyFrame } from './frame.ts';
 import { type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { makePlan } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
+import { isRehearsal, rehearse } from './rehearse.ts';
 import { settleSites, takeScopes } from './sites.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 import { batchCounts, insertBatch } from './upload-work.queries.ts';
-import { writeItems } from './write-batches.ts';
+import { BatchWriter, readItems } from './write-batches.ts';
 
 export type { Outcome } from './finish.ts';
 export type { IngestDeps } from './lease.ts';
@@ -40,7 +41,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
       analyses: 0,
     };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
-    await applyReport(deps, upload, reading, survey);
+    if (isRehearsal(upload)) await rehearse(deps, upload, reading, survey);
+    else await applyReport(deps, upload, reading, survey);
     deps.checkpoint?.('finished');
     return 'processed';
   } catch (error) {
@@ -59,11 +61,15 @@ async function applyReport(
     (await batchCounts(db, upload.tenant_id, upload.id)).map((row) => [row.batch, row.counts]),
   );
   const frame = await storeFrame(deps, upload, report, survey, committed);
-  const sites = await settleSites(deps, upload, report, survey, frame);
+  const nowMs = deps.clock.nowMs();
+  const sites = await deps.database.transaction(upload.tenant_id, (tx) =>
+    settleSites(tx, upload, report, survey, frame, nowMs),
+  );
   const hold: Hold = { upload, scopes: await takeScopes(deps, upload, sites.all) };
   const plan = await makePlan(db, survey, sites, committed);
+  const writer = new BatchWriter(deps, hold);
   const judged = { report, survey, plan, committed };
-  const details = await writeItems(deps, hold, judged, source.items(document, lists));
+  const details = await readItems(judged, source.items(document, lists), writer);
   await finish(deps, hold, {
     report,
     survey,
@@ -83,13 +89,10 @@ async function storeFrame(
   committed: ReadonlyMap<number, string>,
 ): Promise<Frame> {
   const nowMs = deps.clock.nowMs();
-  const needsFallback =
-    survey.groups.some((group) => group.asset === null) ||
-    (report.assets.usable.length === 0 && report.components.usable.length > 0);
   const done = committed.get(0);
   const frame = await deps.database.transaction(upload.tenant_id, async (tx) => {
     await holdLease(deps, tx, { upload, scopes: 0 }, {});
-    const settled = await settleFrame(tx, upload, report, needsFallback, nowMs);
+    const settled = await settleFrame(tx, upload, report, needsFallback(report, survey), nowMs);
     if (done === undefined) {
       await insertBatch(tx, upload, 0, 0, JSON.stringify(settled.account));
     }

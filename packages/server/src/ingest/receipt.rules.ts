@@ -38,6 +38,15 @@ export const noBatch = (): BatchCounts => ({
   suppressed: 0,
 });
 
+/** Adds `more` to `sum`. */
+export function addCounts(sum: BatchCounts, more: BatchCounts): void {
+  sum.created += more.created;
+  sum.changed += more.changed;
+  sum.unchanged += more.unchanged;
+  sum.reopened += more.reopened;
+  sum.suppressed += more.suppressed;
+}
+
 /** What reading the items yields, before anything is written. */
 export interface Tally {
   received: number;

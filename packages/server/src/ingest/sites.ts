@@ -2,6 +2,7 @@
 // upload takes the scopes, so that nobody else changes what it matches against.
 
 import { limits } from '@muster/contract';
+import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
 import type { AnalysisDraft, Report } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
@@ -26,55 +27,56 @@ export interface Sites {
   readonly notes: Notes;
 }
 
-/** Where each group goes; also assets that a conclusive analysis names without an item: there all may be resolved. */
+/**
+ * Where each group goes; also assets that a conclusive analysis names without an item: there all may be resolved. Inside a
+ * transaction.
+ */
 export async function settleSites(
-  deps: IngestDeps,
+  tx: Db,
   upload: UploadRow,
   report: Report,
   found: Survey,
   frame: Frame,
+  nowMs: number,
 ): Promise<Sites> {
   const groups = [...found.groups, ...groupsWithoutItems(report, found)];
-  const nowMs = deps.clock.nowMs();
-  return await deps.database.transaction(upload.tenant_id, async (tx) => {
-    const all: Site[] = [];
-    const ofGroup: number[] = [];
-    const numbers = new Map<string, number>();
-    const notes = new Notes();
-    for (const group of groups) {
-      const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
-      const asset = present(
-        group.asset === null ? frame.fallback : frame.assets[group.asset],
-        'the asset of a group',
-      );
-      const ref: Ref = await settleRef(tx, asset, analysis, nowMs);
-      if (ref.warning !== null) {
-        notes.warn(ref.warning.pointer, ref.warning.code, ref.warning.detail);
-      }
-      // Two names of one asset, or one analysis twice: one site, so that a stored finding is used once.
-      const key = `${asset.id} ${ref.id} ${analysis.tool}\n${analysis.category}`;
-      const number = numbers.get(key) ?? all.length;
-      const known = all[number];
-      numbers.set(key, number);
-      ofGroup.push(number);
-      all[number] = {
-        analysis: known === undefined ? analysis : mergeAnalyses(known.analysis, analysis),
-        asset,
-        place: {
-          tenantId: upload.tenant_id,
-          uploadId: upload.id,
-          assetId: asset.id,
-          tool: analysis.tool,
-          category: analysis.category,
-          refId: ref.id,
-          isDefaultRef: ref.isDefault,
-          commitSha: analysis.commitSha,
-          nowMs,
-        },
-      };
+  const all: Site[] = [];
+  const ofGroup: number[] = [];
+  const numbers = new Map<string, number>();
+  const notes = new Notes();
+  for (const group of groups) {
+    const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
+    const asset = present(
+      group.asset === null ? frame.fallback : frame.assets[group.asset],
+      'the asset of a group',
+    );
+    const ref: Ref = await settleRef(tx, asset, analysis, nowMs);
+    if (ref.warning !== null) {
+      notes.warn(ref.warning.pointer, ref.warning.code, ref.warning.detail);
     }
-    return { all, ofGroup, notes };
-  });
+    // Two names of one asset, or one analysis twice: one site, so that a stored finding is used once.
+    const key = `${asset.id} ${ref.id} ${analysis.tool}\n${analysis.category}`;
+    const number = numbers.get(key) ?? all.length;
+    const known = all[number];
+    numbers.set(key, number);
+    ofGroup.push(number);
+    all[number] = {
+      analysis: known === undefined ? analysis : mergeAnalyses(known.analysis, analysis),
+      asset,
+      place: {
+        tenantId: upload.tenant_id,
+        uploadId: upload.id,
+        assetId: asset.id,
+        tool: analysis.tool,
+        category: analysis.category,
+        refId: ref.id,
+        isDefaultRef: ref.isDefault,
+        commitSha: analysis.commitSha,
+        nowMs,
+      },
+    };
+  }
+  return { all, ofGroup, notes };
 }
 
 function groupsWithoutItems(report: Report, found: Survey): Group[] {

@@ -95,6 +95,7 @@ export class IngestWorkers {
       workerData: data,
       transferList: link.transfer,
       name: 'muster-ingest',
+      resourceLimits: { maxYoungGenerationSizeMb: Number(process.env['YG'] ?? 16) },
     });
     this.#workers.add(worker);
     worker.on('message', (message: FromWorker) => this.#hear(message));

@@ -2,7 +2,6 @@
 // stores what the batch counted. Items that are stored already just as they were sent aren't read again. Committed
 // batches are passed over after a crash.
 
-import { limits } from '@muster/contract';
 import { parseItem } from './document-parse.decode.ts';
 import type { ScannedItem } from './document-scan.decode.ts';
 import { RAW } from './evidence-table.rules.ts';
@@ -40,19 +39,23 @@ export interface Judged {
   readonly committed: ReadonlyMap<number, string>;
 }
 
+/** Where the items of a report go, in order; `itemsDone`: items of the document up to here. */
+export interface Sink {
+  add(batch: number, item: Matched, itemsDone: number): Promise<void>;
+  end(itemsDone: number): Promise<void>;
+}
+
 /**
- * Writes the items that `pieces` brings, which are those of the survey in the same order. Returns what reading their
- * details had to tolerate.
+ * Hands the items that `pieces` brings, which are those of the survey in the same order, to `sink`. Returns what reading
+ * their details had to tolerate.
  */
-export async function writeItems(
-  deps: IngestDeps,
-  hold: Hold,
+export async function readItems(
   judged: Judged,
   pieces: AsyncIterable<readonly ScannedItem[]>,
+  sink: Sink,
 ): Promise<Notes> {
   const { survey, plan, committed } = judged;
   const pass = judged.report.pass();
-  const writer = new BatchWriter(deps, hold);
   let number = 0;
   for await (const items of pieces) {
     for (const item of items) {
@@ -62,16 +65,16 @@ export async function writeItems(
       const batch = plan.batchOf(row);
       if (batch === NO_BATCH) continue;
       const matched = matchedItem(judged, pass, item, row, committed.has(batch));
-      if (!committed.has(batch)) await writer.add(batch, matched, number);
+      if (!committed.has(batch)) await sink.add(batch, matched, number);
     }
   }
-  await writer.end(number);
+  await sink.end(number);
   return pass.notes;
 }
 
 /** One item beside the stored finding that it is. `isWritten`: an earlier try wrote it; it is read for its notes. */
 function matchedItem(
-  { report: _, survey, plan }: Judged,
+  { survey, plan }: Judged,
   pass: ItemPass,
   item: ScannedItem,
   row: number,
@@ -130,7 +133,7 @@ function isStoredAsSent(
 const BATCHES_IN_FLIGHT = 3;
 
 /** Collects items into batches and writes them, a few at a time. */
-class BatchWriter {
+export class BatchWriter implements Sink {
   readonly #deps: IngestDeps;
   readonly #hold: Hold;
   readonly #inFlight = new Set<Promise<void>>();
@@ -142,7 +145,6 @@ class BatchWriter {
     this.#hold = hold;
   }
 
-  /** `itemsDone`: items of the document up to here. */
   async add(batch: number, item: Matched, itemsDone: number): Promise<void> {
     if (batch !== this.#batch) await this.#write(itemsDone - 1);
     this.#batch = batch;

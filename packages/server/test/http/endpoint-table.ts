@@ -48,6 +48,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
     body: () => ctis([ctisFinding()], { repository: 'github.com/acme/shop' }),
   },
   ingestSarif: { ...apart, body: () => sarif([sarifResult()]) },
+  validateReport: { ...apart, body: () => sarif([sarifResult()]) },
   uploadJob: { id: 'upload', stranger: 'hidden', neighbour: 'hidden' },
   checkFingerprints: { ...apart, body: () => ({ fingerprints: ['known-fingerprint-1'] }) },
   whoAmI: apart,

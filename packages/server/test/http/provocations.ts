@@ -254,7 +254,7 @@ const transitions = ['acknowledge', 'start', 'complete', 'fail', 'release'].flat
   [`${verb}Command invalid_json`, nested] as const,
 ]);
 
-const uploads = ['ingest', 'ingestCtis', 'ingestSarif'].flatMap((id) => [
+const uploads = ['ingest', 'ingestCtis', 'ingestSarif', 'validateReport'].flatMap((id) => [
   [`${id} invalid_parameter`, withQuery('default_branch=perhaps')] as const,
   [`${id} too_many_items`, manyItems] as const,
 ]);

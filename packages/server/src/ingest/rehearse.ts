@@ -1,0 +1,92 @@
+// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but its writing
+// transactions are undone, short as they are, its batches are only counted, and its bytes go when the receipt is there.
+// Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
+
+import type { Database, Db } from '../db/db.ts';
+import { endProcessed, type Finished, finishSites, receiptOfFinished } from './finish.ts';
+import { batchRows, type Matched } from './finding-rows.rules.ts';
+import { needsFallback, settleFrame } from './frame.ts';
+import { holdLease, type IngestDeps } from './lease.ts';
+import { makePlan } from './plan.ts';
+import type { Reading } from './reading.ts';
+import { addCounts, noBatch } from './receipt.rules.ts';
+import { settleSites } from './sites.ts';
+import type { Survey } from './survey.rules.ts';
+import { deleteChunks, type UploadRow } from './upload.queries.ts';
+import { readItems, type Sink } from './write-batches.ts';
+import type { UploadContext } from './draft.rules.ts';
+
+export const isRehearsal = (upload: UploadRow): boolean =>
+  (JSON.parse(upload.context) as UploadContext).rehearsal === true;
+
+/** Stores the receipt that the report would get, and nothing else. */
+export async function rehearse(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { source, document, report, lists }: Reading,
+  survey: Survey,
+): Promise<void> {
+  const { database, clock } = deps;
+  const { tenant_id: tenantId, id: uploadId } = upload;
+  const nowMs = clock.nowMs();
+  const { frame, sites } = await undone(database, tenantId, async (tx) => {
+    const settled = await settleFrame(tx, upload, report, needsFallback(report, survey), nowMs);
+    return { frame: settled, sites: await settleSites(tx, upload, report, survey, settled, nowMs) };
+  });
+  const committed = new Map<number, string>();
+  const plan = await makePlan(database.tenant(tenantId), survey, sites, committed);
+  const counter = new Counter();
+  const judged = { report, survey, plan, committed };
+  const details = await readItems(judged, source.items(document, lists), counter);
+  const done: Finished = {
+    report,
+    survey,
+    account: frame.account,
+    sites: sites.all,
+    absences: plan.absences,
+    notes: [report.notes, survey.notes, sites.notes, details],
+  };
+  const absence = await undone(database, tenantId, (tx) => finishSites(tx, done, nowMs));
+  const receipt = receiptOfFinished(upload, done, absence, counter.counts);
+  await database.transaction(tenantId, async (tx) => {
+    await holdLease(deps, tx, { upload, scopes: 0 }, { items_done: survey.tally.received });
+    await deleteChunks(tx, tenantId, uploadId);
+    await endProcessed(tx, upload, receipt, clock.nowMs());
+  });
+}
+
+/** Counts what batches would write. */
+class Counter implements Sink {
+  readonly counts = noBatch();
+
+  async add(_batch: number, item: Matched): Promise<void> {
+    addCounts(this.counts, batchRows([item], () => '').counts);
+  }
+
+  async end(): Promise<void> {}
+}
+
+/** Carries the result of a transaction out of it. */
+class Undone<T> extends Error {
+  readonly result: T;
+  constructor(result: T) {
+    super('undone');
+    this.result = result;
+  }
+}
+
+/** What `body` returns; what it wrote is rolled back. */
+async function undone<T>(
+  database: Database,
+  tenantId: string,
+  body: (tx: Db) => Promise<T>,
+): Promise<T> {
+  try {
+    return await database.transaction(tenantId, async (tx) => {
+      throw new Undone(await body(tx));
+    });
+  } catch (error) {
+    if (error instanceof Undone) return error.result as T;
+    throw error;
+  }
+}
