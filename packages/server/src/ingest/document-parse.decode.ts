@@ -48,20 +48,20 @@ export function countMembers(value: unknown): number {
 /** Warns about each name that an object of this text, which is JSON, has twice; `base` is where the text stands. */
 export function warnRepeatedMembers(text: string, base: string, notes: Notes): void {
   const levels: { readonly names: Set<string> | null; token: string; index: number }[] = [];
-  const pointer = (): string => base + levels.map(({ token }) => `/${token}`).join('');
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index];
     const level = levels.at(-1);
     if (char === '"') {
-      const end = stringEnd(text, at);
-      const string = text.slice(at, end);
-      at = end - 1;
+      const end = stringEnd(text, index);
+      const string = text.slice(index, end);
+      index = end - 1;
       if (level === undefined || level.names === null || !isName(text, end)) continue;
       const name = JSON.parse(string) as string;
       level.token = pointerToken(name.slice(0, 64));
       if (level.names.has(name)) {
+        const at = base + levels.map(({ token }) => `/${token}`).join('');
         const detail = 'The name comes twice in one object; the last one counts.';
-        notes.warn(pointer(), 'member_repeated', detail);
+        notes.warn(at, 'member_repeated', detail);
       }
       level.names.add(name);
     } else if (char === '{') levels.push({ names: new Set(), token: '', index: 0 });
