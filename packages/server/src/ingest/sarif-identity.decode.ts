@@ -74,6 +74,7 @@ export function subjectOf(
   rule: RuleFacts,
   location: ReadLocation | null,
   message: string,
+  redactions: readonly string[] = [],
 ): Subject {
   const type = typeOf(tool, rule);
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): Subject => {
@@ -85,7 +86,7 @@ export function subjectOf(
     return { type, kind, content: usable, component: null, secret: null, hasNoPath: false };
   };
   if (type === 'secret') {
-    const secret = secretOf(result, location);
+    const secret = secretOf(result, location, redactions);
     return { ...subject('secret', [secret]), secret };
   }
   const properties = objectOf(result.properties);
@@ -118,17 +119,23 @@ function stableText(message: string): string {
 }
 
 /**
- * From a credential property, else the snippet; what the producer masked already identifies
- * nothing.
+ * From a credential property, else the snippet; what the producer masked already, or put one of its
+ * redaction tokens into (§3.14.28), identifies nothing.
  */
-function secretOf(result: JsonObject, location: ReadLocation | null): string | null {
+function secretOf(
+  result: JsonObject,
+  location: ReadLocation | null,
+  redactions: readonly string[],
+): string | null {
   const properties = objectOf(result.properties);
+  const isHidden = (value: string): boolean =>
+    isMasked(value) || redactions.some((token) => value.includes(token));
   for (const name of properties === null ? [] : Object.keys(properties)) {
     const value = isCredentialName(name) ? stringOf(properties?.[name]) : null;
-    if (value !== null && !isMasked(value)) return value.trim();
+    if (value !== null && !isHidden(value)) return value.trim();
   }
   const snippet = location?.snippet?.trim() ?? null;
-  return snippet === null || isMasked(snippet) ? null : snippet;
+  return snippet === null || isHidden(snippet) ? null : snippet;
 }
 
 function packageOf(

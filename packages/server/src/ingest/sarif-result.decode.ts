@@ -3,16 +3,14 @@
 // flaw is tolerated. The outcome depends on the result and its run, never on its neighbours. Called
 // by sarif.decode.ts, once per result and pass.
 
-import { type DetailSuppression, limits, SARIF_MEMBERS } from '@muster/contract';
+import { limits } from '@muster/contract';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
 import { maskOccurrences } from './masking.rules.ts';
 import {
   type JsonObject,
   listOf,
-  type Notes,
   objectOf,
-  pointerToken,
   preview,
   stringOf,
   stringsOf,
@@ -20,13 +18,13 @@ import {
 import { detailOf } from './sarif-detail.decode.ts';
 import { subjectOf } from './sarif-identity.decode.ts';
 import { type ReadLocation, readLocation } from './sarif-locations.decode.ts';
-import { messageText } from './sarif-message.decode.ts';
+import { messageText, withoutLinks } from './sarif-message.decode.ts';
+import { suppressionsOf } from './sarif-provenance.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { readSaid, severityOf } from './sarif-severity.decode.ts';
+import { checkResult } from './sarif-shape.decode.ts';
 import { isLevel } from './severity.rules.ts';
-
-const KNOWN_MEMBERS: ReadonlySet<string> = new Set<string>(SARIF_MEMBERS.result);
 
 /** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
 const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable', 'informational']);
@@ -38,7 +36,7 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
     const detail = 'A result must be an object.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_not_object', detail } };
   }
-  warnUnknown(result, pointer, run.notes);
+  checkResult(result, pointer, run.notes);
   if (NO_PROBLEM_KINDS.has(result.kind)) {
     return { outcome: 'not_problem', pointer, reason: `kind ${String(result.kind)}` };
   }
@@ -66,8 +64,9 @@ function draftOf(
   run: SarifRun,
 ): FindingDraft {
   const { notes } = run;
-  const subject = subjectOf(result, run.place.tool, rule, location, said);
-  const level = levelOf(result, rule, run);
+  const subject = subjectOf(result, run.place.tool, rule, location, said, run.redactions);
+  const configured = run.configured(result, rule);
+  const level = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
   const saidSeverity = readSaid(properties, stringsOf(properties?.tags));
   const verdict = severityOf(rule.said, saidSeverity, level);
@@ -75,7 +74,7 @@ function draftOf(
     objectOf(result.fingerprints),
     objectOf(result.partialFingerprints),
   ]);
-  const suppressions = suppressionsOf(result, notes);
+  const suppressions = suppressionsOf(result, rule, run, subject.type === 'secret');
   const message = notes.text(maskOccurrences(said, subject.secret), limits.messageCharsMax);
   const detail = detailOf(
     result,
@@ -85,6 +84,7 @@ function draftOf(
       verdict,
       said: saidSeverity,
       level,
+      rank: configured?.rank ?? rule.rank,
       suppressions,
       ignoredFingerprints: fingerprints.ignored,
       location,
@@ -111,14 +111,6 @@ function draftOf(
   };
 }
 
-function warnUnknown(result: JsonObject, pointer: string, notes: Notes): void {
-  for (const name of Object.keys(result)) {
-    if (KNOWN_MEMBERS.has(name)) continue;
-    const detail = `A result has no member "${name.slice(0, 64)}"; it is kept as data.`;
-    notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
-  }
-}
-
 /** The first location that has a place, else the first there is (§3.27.12). */
 function firstLocation(result: JsonObject, run: SarifRun): ReadLocation | null {
   let first: ReadLocation | null = null;
@@ -142,36 +134,16 @@ function targetPath(result: JsonObject, run: SarifRun): string | null {
  * `review` or `open` result has level `none` by the letter; what is to be looked at keeps its
  * rule's level here.
  */
-function levelOf(result: JsonObject, rule: RuleFacts, run: SarifRun): string {
+function levelOf(result: JsonObject, rule: RuleFacts, configured: string | null): string {
   const own = result.level;
   const isUndecided = result.kind === 'review' || result.kind === 'open';
   if (isLevel(own) && !(isUndecided && own === 'none')) return own;
-  return run.configuredLevel(result, rule) ?? rule.level ?? 'warning';
+  return configured ?? rule.level ?? 'warning';
 }
 
+/** The message's first line, links without their targets (§3.11.6). */
 function firstLine(message: string, ruleId: string): string {
-  const line = message.trim().split(/\r?\n/, 1)[0]?.trim() ?? '';
+  const line = withoutLinks(message.trim().split(/\r?\n/, 1)[0]?.trim() ?? '');
   if (line === '') return ruleId === '' ? 'A result without a message.' : ruleId;
   return preview(line, limits.titleCharsMax);
-}
-
-/**
- * §3.27.23: null and [] mean "not suppressed". An entry that has neither kind nor status is noise
- * (Anchore writes one on every result); an absent status means accepted (§3.35.3).
- */
-function suppressionsOf(result: JsonObject, notes: Notes): DetailSuppression[] {
-  const suppressions: DetailSuppression[] = [];
-  for (const entry of listOf(result.suppressions).slice(0, limits.tagsMax)) {
-    const raw = objectOf(entry);
-    const kind = notes.textOf(raw?.kind, limits.nameCharsMax);
-    const status = notes.textOf(raw?.status, limits.nameCharsMax);
-    if (raw === null || (kind === null && status === null)) continue;
-    const justification = notes.textOf(raw.justification, limits.messageCharsMax);
-    suppressions.push({
-      ...(kind === null ? {} : { kind }),
-      status: status ?? 'accepted',
-      ...(justification === null ? {} : { justification }),
-    });
-  }
-  return suppressions;
 }

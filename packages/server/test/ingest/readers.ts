@@ -1,6 +1,7 @@
 // What the tests of the report readers share: reading fixtures, and a decoded report as plain data.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { FindingDetail } from '@muster/contract';
 import { decodeCtis } from '../../src/ingest/ctis.decode.ts';
 import type {
   DecodedReport,
@@ -79,6 +80,19 @@ export function sarif(results: unknown, run: object = {}, driver: object = {}): 
     version: '2.1.0',
     runs: [{ tool: { driver: { name: 'Tool', ...driver } }, results, ...run }],
   };
+}
+
+/** A SARIF result with a rule, a message, and what the test is about. */
+export const result = (more: object): object => ({ ruleId: 'r', message: { text: 'm' }, ...more });
+
+/** The draft of the only result of a run. */
+export function oneResult(more: object, run: object = {}, driver: object = {}): FindingDraft {
+  return onlyDraft(decodeSarif(sarif([result(more)], run, driver), {}));
+}
+
+/** What a finding page would show of the only result of a run. */
+export function detailOfResult(more: object, run: object = {}, driver: object = {}): FindingDetail {
+  return oneResult(more, run, driver).detail as FindingDetail;
 }
 
 /** A CTIS report of some findings. */
