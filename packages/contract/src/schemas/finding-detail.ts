@@ -3,6 +3,8 @@
 // Absent means "not said". Objects that only CTIS has keep their CTIS member names (CTIS 1.0-1.6
 // §2).
 
+type Bag = Readonly<Record<string, unknown>>;
+
 /** A place in a file, on a site or in a program. */
 export interface DetailLocation {
   /** Normalised as the finding's own path. */
@@ -42,6 +44,8 @@ export interface DetailLocation {
   id?: number;
   /** Regions of the same file that are worth a look (SARIF 2.1.0 §3.28.6). */
   annotations?: DetailLocation[];
+  /** What the tool keeps beside its own place of a finding (ZAP: the attack). */
+  properties?: Bag;
   /** How it relates to other locations, by their `id` (SARIF 2.1.0 §3.34). */
   relationships?: { target: number; kinds?: string[]; description?: string }[];
 }
@@ -218,8 +222,6 @@ export interface DetailExchange {
   parameters?: string[];
   body?: string;
 }
-
-type Bag = Readonly<Record<string, unknown>>;
 
 /** A type rather than an interface, so that it is a `Record<string, unknown>` as well. */
 export type FindingDetail = {

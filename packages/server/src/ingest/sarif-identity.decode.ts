@@ -35,6 +35,13 @@ export interface Subject {
   readonly hasNoPath: boolean;
 }
 
+/** What the run says that bears on what its results are about. */
+export interface RunFacts {
+  /** §3.14.28: what the producer wrote in the place of something sensitive. */
+  readonly redactions: readonly string[];
+  readonly webRequests: readonly unknown[];
+}
+
 /** Patterns over the tool family (lower-case driver name). */
 const words = (text: string): RegExp => new RegExp(text.trim().split(/\s+/).join('|'));
 
@@ -74,7 +81,7 @@ export function subjectOf(
   rule: RuleFacts,
   location: ReadLocation | null,
   message: string,
-  redactions: readonly string[] = [],
+  run: RunFacts,
 ): Subject {
   const type = typeOf(tool, rule);
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): Subject => {
@@ -86,7 +93,7 @@ export function subjectOf(
     return { type, kind, content: usable, component: null, secret: null, hasNoPath: false };
   };
   if (type === 'secret') {
-    const secret = secretOf(result, location, redactions);
+    const secret = secretOf(result, location, run.redactions);
     return { ...subject('secret', [secret]), secret };
   }
   const properties = objectOf(result.properties);
@@ -101,8 +108,9 @@ export function subjectOf(
       return { ...subject('component', content), component, hasNoPath };
     }
   }
-  const url = location?.place.rawUrl ?? webTarget(result);
-  if (url !== null) return subject('web', webContent(url, result, properties, location));
+  const request = webRequestOf(result, run);
+  const url = location?.place.rawUrl ?? webTarget(request);
+  if (url !== null) return subject('web', webContent(url, request, properties, location));
   const network = networkContent(properties, location);
   if (network !== null) return subject('network', network);
   const resource = resourceContent(properties, location);
@@ -175,20 +183,27 @@ function vulnerabilityOf(rule: RuleFacts): string {
   return startsWithIt ? published : canonicalVulnerabilityId(rule.id);
 }
 
-function webTarget(result: JsonObject): string | null {
-  const target = stringOf(objectOf(result.webRequest)?.target);
+/** §3.46: the result's own request, or the run's at its index. */
+function webRequestOf(result: JsonObject, run: RunFacts): JsonObject | null {
+  const own = objectOf(result.webRequest);
+  const listed = own === null ? null : objectOf(run.webRequests[indexOf(own.index) ?? -1]);
+  return listed === null ? own : { ...listed, ...own };
+}
+
+function webTarget(request: JsonObject | null): string | null {
+  const target = stringOf(request?.target);
   return target !== null && isHttpUri(target) ? target : null;
 }
 
 /** Parameter names of scanners; axe names the element instead, as a logical location. */
 function webContent(
   url: string,
-  result: JsonObject,
+  request: JsonObject | null,
   properties: JsonObject | null,
   location: ReadLocation | null,
 ): (string | null)[] {
   const place = webPlaceOf(url);
-  const method = stringOf(objectOf(result.webRequest)?.method)?.toUpperCase() ?? null;
+  const method = stringOf(request?.method)?.toUpperCase() ?? null;
   const parameter =
     stringOf(properties?.parameter) ??
     stringOf(properties?.param) ??

@@ -4,6 +4,7 @@
 // detail readers.
 
 import { type DetailAddress, type DetailLocation, limits } from '@muster/contract';
+import { boundedBag, newBudget } from './bounded.decode.ts';
 import { maskSnippet } from './masking.rules.ts';
 import {
   indexOf,
@@ -146,6 +147,10 @@ export function detailLocation(
   if (read.raw.annotations !== undefined && !hide) {
     const annotations = annotationsOf(read, rule, run);
     if (annotations.length > 0) detail.annotations = annotations;
+  }
+  if (read.raw.properties !== undefined && room === null && !hide) {
+    const bag = boundedBag(read.raw.properties, notes, newBudget());
+    if (bag !== undefined) detail.properties = bag;
   }
   if (read.raw.relationships !== undefined) {
     const relationships = relationshipsOf(read.raw, rule, run, hide);
@@ -315,8 +320,9 @@ export function detailLocations(
   for (const entry of listOf(list)) {
     if (!room.take()) continue;
     const read = readLocation(entry, run);
-    if (read !== null)
-      details.push(detailLocation(read, rule, run, hide, details.length === 0 ? null : room));
+    if (read === null) continue;
+    const detail = detailLocation(read, rule, run, hide, details.length === 0 ? null : room);
+    if (Object.keys(detail).length > 0) details.push(detail);
   }
   return details;
 }

@@ -24,7 +24,7 @@ import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { readSaid, severityOf } from './sarif-severity.decode.ts';
 import { checkResult } from './sarif-shape.decode.ts';
-import { isLevel } from './severity.rules.ts';
+import { isLevel, type SeverityVerdict, severityOfWord } from './severity.rules.ts';
 
 /** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
 const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable', 'informational']);
@@ -64,12 +64,13 @@ function draftOf(
   run: SarifRun,
 ): FindingDraft {
   const { notes } = run;
-  const subject = subjectOf(result, run.place.tool, rule, location, said, run.redactions);
+  const subject = subjectOf(result, run.place.tool, rule, location, said, run);
   const configured = run.configured(result, rule);
   const level = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
   const saidSeverity = readSaid(properties, stringsOf(properties?.tags));
-  const verdict = severityOf(rule.said, saidSeverity, level);
+  const decided = severityOf(rule.said, saidSeverity, level);
+  const verdict = decided.from === 'level' ? byOddLevel(result.level, decided) : decided;
   const fingerprints = usableFingerprints([
     objectOf(result.fingerprints),
     objectOf(result.partialFingerprints),
@@ -138,7 +139,16 @@ function levelOf(result: JsonObject, rule: RuleFacts, configured: string | null)
   const own = result.level;
   const isUndecided = result.kind === 'review' || result.kind === 'open';
   if (isLevel(own) && !(isUndecided && own === 'none')) return own;
+  const lower = typeof own === 'string' ? own.trim().toLowerCase() : null;
+  if (isLevel(lower) && lower !== 'none') return lower;
   return configured ?? rule.level ?? 'warning';
+}
+
+/** Converters write "critical" or "Medium" as levels: what isn't one may still name a severity. */
+function byOddLevel(level: unknown, decided: SeverityVerdict): SeverityVerdict {
+  if (typeof level !== 'string' || isLevel(level.trim().toLowerCase())) return decided;
+  const severity = severityOfWord(level);
+  return severity === null ? decided : { severity, from: 'level' };
 }
 
 /** The message's first line, links without their targets (§3.11.6). */

@@ -48,12 +48,13 @@ const KINDS: ReadonlySet<unknown> = new Set(
   words('pass open informational notApplicable review fail'),
 );
 const LEVELS: ReadonlySet<unknown> = new Set(words('none note warning error'));
+const COLUMN_KINDS: ReadonlySet<unknown> = new Set(words('utf16CodeUnits unicodeCodePoints'));
 const BASELINES: ReadonlySet<unknown> = new Set(words('new unchanged updated absent'));
 
 /** §3.27.9, §3.27.10, §3.27.24: the lists of words, and what any other word is taken for. */
 const LISTED: readonly (readonly [string, ReadonlySet<unknown>, string])[] = [
   ['kind', KINDS, 'it is read as `fail`'],
-  ['level', LEVELS, 'the rule decides'],
+  ['level', LEVELS, 'it counts if it names a severity, else the rule decides'],
   ['baselineState', BASELINES, 'it decides nothing'],
 ];
 
@@ -78,6 +79,11 @@ export function checkRun(run: JsonObject, tool: unknown, pointer: string, notes:
       warnIgnored(name, pointer, notes);
     }
   }
+  const { columnKind } = run;
+  if (typeof columnKind === 'string' && !COLUMN_KINDS.has(columnKind)) {
+    const detail = `"${columnKind.slice(0, 64)}" is no columnKind; columns are taken as they are.`;
+    notes.warn(`${pointer}/columnKind`, 'unknown_word', detail);
+  }
   if (stringOf(objectOf(objectOf(tool)?.driver)?.name) === null) {
     const detail = 'The run doesn’t name its tool; it is filed under "unknown".';
     notes.warn(`${pointer}/tool/driver/name`, 'tool_missing', detail);
@@ -88,11 +94,10 @@ export function checkRun(run: JsonObject, tool: unknown, pointer: string, notes:
 export function checkResult(result: JsonObject, pointer: string, notes: Notes): void {
   for (const name of Object.keys(result)) {
     const kind = RESULT_TYPES.get(name);
-    // A message that is a bare text is understood.
     if (kind === undefined) {
       const detail = `A result has no member "${name.slice(0, 64)}"; it is kept as data.`;
       notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
-    } else if (!fits(result[name], kind) && !(name === 'message' && stringOf(result.message))) {
+    } else if (!fits(result[name], kind) && !isUnderstood(name, result[name])) {
       warnType(name, result[name], pointer, notes);
     }
   }
@@ -106,6 +111,15 @@ export function checkResult(result: JsonObject, pointer: string, notes: Notes): 
     const detail = 'A result has no message; what its rule says stands in for it.';
     notes.warn(`${pointer}/message`, 'message_missing', detail);
   }
+}
+
+/**
+ * A message that is a bare text says all that it must; null is how Snyk says that nobody suppressed
+ * the result, on nearly every one.
+ */
+function isUnderstood(name: string, value: unknown): boolean {
+  if (name === 'message') return stringOf(value) !== null;
+  return name === 'suppressions' && value === null;
 }
 
 const LOG_NAMES: ReadonlySet<string> = new Set<string>(SARIF_MEMBERS.log);

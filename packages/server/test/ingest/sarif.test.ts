@@ -384,6 +384,13 @@ test('external files are never fetched; inline results are read where their run 
   );
   assert.equal(report.analyses[0]?.listed, true);
   const named = { tool: { driver: { name: 'Tool' } } };
-  const two = { version: '2.1.0', runs: [{ ...named, results: [] }, { ...named, results: [] }], ...inline };
+  const two = {
+    version: '2.1.0',
+    runs: [
+      { ...named, results: [] },
+      { ...named, results: [] },
+    ],
+    ...inline,
+  };
   assert.deepEqual(warningCodes(decodeSarif(two, {})), ['inline_results_unplaced']);
 });
