@@ -10,14 +10,7 @@ import {
   SARIF_MEMBERS,
 } from '@muster/contract';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
-import {
-  type JsonObject,
-  listOf,
-  numberOf,
-  objectOf,
-  stringOf,
-  stringsOf,
-} from './report-notes.decode.ts';
+import { type JsonObject, listOf, numberOf, objectOf, stringsOf } from './report-notes.decode.ts';
 import { exchangeOf } from './sarif-exchange.decode.ts';
 import { attachmentsOf, fixesOf } from './sarif-fixes.decode.ts';
 import { detailFlows, detailStacks } from './sarif-flows.decode.ts';

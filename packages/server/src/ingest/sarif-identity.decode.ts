@@ -40,6 +40,8 @@ export interface RunFacts {
   /** §3.14.28: what the producer wrote in the place of something sensitive. */
   readonly redactions: readonly string[];
   readonly webRequests: readonly unknown[];
+  /** The types of rules, each decided once. */
+  readonly types: Map<RuleFacts, FindingType>;
 }
 
 /** Patterns over the tool family (lower-case driver name). */
@@ -83,7 +85,8 @@ export function subjectOf(
   message: string,
   run: RunFacts,
 ): Subject {
-  const type = typeOf(tool, rule);
+  const type = run.types.get(rule) ?? typeOf(tool, rule);
+  run.types.set(rule, type);
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): Subject => {
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');

@@ -70,7 +70,8 @@ export class Places {
   readonly hasSources: boolean;
   /** uri → index of the artifacts whose text is embedded; made when first asked for. */
   #embedded: ReadonlyMap<string, number> | null = null;
-  readonly #known = new Map<string, Place>();
+  /** By base id, then by uri: joining the two anew for each location would cost more than both. */
+  readonly #known = new Map<string | null, Map<string, Place>>();
   readonly #lines = new Map<number, readonly string[] | null>();
   readonly #notes: Notes;
 
@@ -171,11 +172,15 @@ export class Places {
   }
 
   #resolve(uri: string, baseId: string | null): Place {
-    const key = keyOf(uri, baseId);
-    let place = this.#known.get(key);
+    let known = this.#known.get(baseId);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(baseId, known);
+    }
+    let place = known.get(uri);
     if (place === undefined) {
       place = this.#placeOf(uri, baseId);
-      this.#known.set(key, place);
+      known.set(uri, place);
     }
     return place;
   }

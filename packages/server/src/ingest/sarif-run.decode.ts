@@ -2,6 +2,7 @@
 // its rules say. Made afresh for each pass over the items, so that a pass depends on nothing but
 // the document. Called by sarif.decode.ts; handed to everything that reads results.
 
+import type { FindingType } from '@muster/contract';
 import {
   type JsonObject,
   indexOf,
@@ -38,6 +39,8 @@ export class SarifRun {
   readonly redactions: readonly string[];
   readonly logicalLocations: readonly unknown[];
   readonly threadFlowLocations: readonly unknown[];
+  /** What kind of finding each rule makes (sarif-identity.decode.ts). */
+  readonly types = new Map<RuleFacts, FindingType>();
   readonly webRequests: readonly unknown[];
   readonly webResponses: readonly unknown[];
   readonly #overrides: readonly Overrides[];

@@ -51,13 +51,6 @@ const LEVELS: ReadonlySet<unknown> = new Set(words('none note warning error'));
 const COLUMN_KINDS: ReadonlySet<unknown> = new Set(words('utf16CodeUnits unicodeCodePoints'));
 const BASELINES: ReadonlySet<unknown> = new Set(words('new unchanged updated absent'));
 
-/** §3.27.9, §3.27.10, §3.27.24: the lists of words, and what any other word is taken for. */
-const LISTED: readonly (readonly [string, ReadonlySet<unknown>, string])[] = [
-  ['kind', KINDS, 'it is read as `fail`'],
-  ['level', LEVELS, 'it counts if it names a severity, else the rule decides'],
-  ['baselineState', BASELINES, 'it decides nothing'],
-];
-
 /** §3.13 */
 export function checkLog(log: JsonObject, notes: Notes): void {
   for (const name of Object.keys(log)) {
@@ -93,19 +86,22 @@ export function checkRun(run: JsonObject, tool: unknown, pointer: string, notes:
 /** §3.27 */
 export function checkResult(result: JsonObject, pointer: string, notes: Notes): void {
   for (const name of Object.keys(result)) {
-    const kind = RESULT_TYPES.get(name);
-    if (kind === undefined) {
+    const type = RESULT_TYPES.get(name);
+    if (type === undefined) {
       const detail = `A result has no member "${name.slice(0, 64)}"; it is kept as data.`;
       notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
-    } else if (!fits(result[name], kind) && !isUnderstood(name, result[name])) {
+    } else if (!fits(result[name], type) && !isUnderstood(name, result[name])) {
       warnType(name, result[name], pointer, notes);
     }
   }
-  for (const [name, known, instead] of LISTED) {
-    const value = result[name];
-    if (typeof value !== 'string' || known.has(value)) continue;
-    const detail = `"${value.slice(0, 64)}" is no ${name}; ${instead}.`;
-    notes.warn(`${pointer}/${name}`, 'unknown_word', detail);
+  const { kind, level, baselineState } = result;
+  if (kind !== undefined && !KINDS.has(kind)) warnWord('kind', kind, 'fail', pointer, notes);
+  if (level !== undefined && !LEVELS.has(level)) {
+    const instead = 'the severity that it names, or else the rule’s level';
+    warnWord('level', level, instead, pointer, notes);
+  }
+  if (baselineState !== undefined && !BASELINES.has(baselineState)) {
+    warnWord('baselineState', baselineState, 'not said', pointer, notes);
   }
   if (result.message === undefined) {
     const detail = 'A result has no message; what its rule says stands in for it.';
@@ -125,16 +121,10 @@ function isUnderstood(name: string, value: unknown): boolean {
 const LOG_NAMES: ReadonlySet<string> = new Set<string>(SARIF_MEMBERS.log);
 
 function fits(value: unknown, kind: Kind): boolean {
-  switch (kind) {
-    case 'text':
-      return typeof value === 'string';
-    case 'number':
-      return typeof value === 'number';
-    case 'list':
-      return Array.isArray(value);
-    case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
-  }
+  if (kind === 'list') return Array.isArray(value);
+  if (kind === 'text') return typeof value === 'string';
+  if (kind === 'number') return typeof value === 'number';
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function warnType(name: string, value: unknown, pointer: string, notes: Notes): void {
@@ -142,6 +132,19 @@ function warnType(name: string, value: unknown, pointer: string, notes: Notes): 
     value === null ? 'null' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
   const detail = `\`${name}\` is ${what}, which it must not be; it is left out.`;
   notes.warn(`${pointer}/${pointerToken(name)}`, 'wrong_type', detail);
+}
+
+/** §3.27.9, §3.27.10, §3.27.24: words that aren't in their lists. */
+function warnWord(
+  name: string,
+  value: unknown,
+  instead: string,
+  pointer: string,
+  notes: Notes,
+): void {
+  if (typeof value !== 'string') return;
+  const detail = `"${value.slice(0, 64)}" is no ${name}; it is read as ${instead}.`;
+  notes.warn(`${pointer}/${name}`, 'unknown_word', detail);
 }
 
 function warnIgnored(name: string, pointer: string, notes: Notes): void {

@@ -22,7 +22,7 @@ const columns = (region: object, run: object, more: object = {}) => {
 test('a column in code points becomes one in UTF-16 code units', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (line, before) => {
-      const points = [...line];
+      const points = Array.from(line);
       const column = Math.min(before, points.length) + 1;
       const units = points.slice(0, column - 1).join('').length;
       assert.equal(utf16Column(line, column), units + 1);

@@ -145,7 +145,6 @@ test('the level is the result’s, the invocation’s, the rule’s, or else war
   assert.equal(detailOf({}, run, driver).level, 'error');
   assert.equal(detailOf({}, {}, driver).level, 'note');
   assert.equal(detailOf({}).level, 'warning');
-  const named = { tool: { driver: { name: 'Tool' } } };
   const two = { invocations: [{}, { ruleConfigurationOverrides }] };
   assert.equal(detailOf({ provenance: { invocationIndex: 1 } }, two, driver).level, 'error');
   assert.equal(detailOf({ provenance: { invocationIndex: 0 } }, two, driver).level, 'note');
