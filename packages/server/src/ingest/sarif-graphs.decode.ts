@@ -28,6 +28,9 @@ interface Graph {
 /** Nodes in nodes in nodes: deeper than that nobody draws. */
 const NESTING_MAX = 16;
 
+/** Each may go through a graph of its own, whose edges all are looked through. */
+const TRAVERSALS_MAX = 50;
+
 /** The graphs of a run; each is read once, when a traversal first goes through it. */
 export class RunGraphs {
   readonly #raw: readonly unknown[];
@@ -90,7 +93,9 @@ export function detailGraphs(
     indexes.set(index, graphs.push(shownGraph(graph, [...graph.edges.keys()], true, reading)) - 1);
   }
   const traversals: DetailTraversal[] = [];
-  for (const entry of listOf(result.graphTraversals)) {
+  const ways = listOf(result.graphTraversals);
+  reading.room.omitted += Math.max(0, ways.length - TRAVERSALS_MAX);
+  for (const entry of ways.slice(0, TRAVERSALS_MAX)) {
     const raw = objectOf(entry);
     if (raw === null) continue;
     const own = indexOf(raw.resultGraphIndex);
@@ -111,7 +116,7 @@ export function detailGraphs(
 /** The edges that the result's traversals of a run's graph take, in their order. */
 function edgesThrough(result: JsonObject, index: number): string[] {
   const edges = new Set<string>();
-  for (const entry of listOf(result.graphTraversals)) {
+  for (const entry of listOf(result.graphTraversals).slice(0, TRAVERSALS_MAX)) {
     const raw = objectOf(entry);
     if (raw === null || indexOf(raw.runGraphIndex) !== index) continue;
     for (const step of listOf(raw.edgeTraversals)) {

@@ -48,12 +48,18 @@ const NOT_CLASSIFYING: ReadonlySet<string> = new Set([
 /** Kinds that hold for what lies within the taxon, too: its target contains it. */
 const CONTAINING: ReadonlySet<string> = new Set(['superset', 'equal']);
 
-/** A component that has taxa; found by id once it was asked for one. */
+/** A component that has taxa. The driver and extensions describe rules as well. */
 interface Taxonomy {
   readonly raw: JsonObject;
-  /** The driver and extensions describe rules as well. */
   readonly hasRules: boolean;
-  byId: ReadonlyMap<string, JsonObject> | null;
+  /** Its taxa by id and guid, and the ids of its rules; made when first asked for. */
+  index: TaxonomyIndex | null;
+}
+
+interface TaxonomyIndex {
+  readonly byId: ReadonlyMap<string, JsonObject>;
+  readonly byGuid: ReadonlyMap<string, JsonObject>;
+  readonly ruleIds: ReadonlySet<unknown>;
 }
 
 interface Taxon {
@@ -74,7 +80,7 @@ export class TaxonBook {
     const taxonomy = (raw: unknown, hasRules: boolean): Taxonomy => ({
       raw: objectOf(raw) ?? {},
       hasRules,
-      byId: null,
+      index: null,
     });
     this.#taxonomies = listOf(run.taxonomies)
       .slice(0, TAXONOMIES_MAX)
@@ -95,10 +101,10 @@ export class TaxonBook {
     tags: readonly string[],
   ): TaxonNames {
     const taxa: Taxon[] = [];
-    for (const reference of listOf(subject?.taxa)) {
+    for (const reference of listOf(subject?.taxa).slice(0, TAXA_MAX)) {
       this.#add(this.#taxonOf(objectOf(reference)), taxa, 0);
     }
-    for (const entry of listOf(subject?.relationships)) {
+    for (const entry of listOf(subject?.relationships).slice(0, TAXA_MAX)) {
       const relation = objectOf(entry);
       const kinds = stringsOf(relation?.kinds);
       if (kinds.length > 0 && kinds.every((kind) => NOT_CLASSIFYING.has(kind))) continue;
@@ -119,7 +125,7 @@ export class TaxonBook {
     if (taxa.some((one) => one.id === taxon.id && one.name === taxon.name)) return;
     taxa.push(taxon);
     if (hops >= HOPS_MAX || taxon.raw === null) return;
-    for (const entry of listOf(taxon.raw.relationships)) {
+    for (const entry of listOf(taxon.raw.relationships).slice(0, TAXA_MAX)) {
       const relation = objectOf(entry);
       if (!stringsOf(relation?.kinds).some((kind) => CONTAINING.has(kind))) continue;
       const target = objectOf(relation?.target);
@@ -138,17 +144,16 @@ export class TaxonBook {
     const id = stringOf(reference.id)?.trim() ?? null;
     let raw: JsonObject | null = null;
     if (taxonomy !== null) {
+      const { byId, byGuid, ruleIds } = indexOfTaxonomy(taxonomy);
       const guid = stringOf(reference.guid);
-      raw = id === null ? null : (taxaById(taxonomy).get(id) ?? null);
-      if (raw === null && guid !== null) {
-        raw = objectOf(listOf(taxonomy.raw.taxa).find((one) => objectOf(one)?.guid === guid));
-      }
+      raw = (id === null ? undefined : byId.get(id)) ?? null;
+      if (raw === null && guid !== null) raw = byGuid.get(guid) ?? null;
       const index = indexOf(reference.index);
       if (raw === null && id === null && index !== null) {
         raw = objectOf(listOf(taxonomy.raw.taxa)[index]);
       }
       // A relationship may lead to another rule instead (§3.53.2).
-      if (raw === null && taxonomy.hasRules && isRule(taxonomy.raw, id, index)) return null;
+      if (raw === null && id !== null && ruleIds.has(id)) return null;
     }
     const found = id ?? stringOf(raw?.id)?.trim() ?? null;
     if (found === null) return null;
@@ -185,22 +190,22 @@ function taxonomyName(taxonomy: Taxonomy | null, component: JsonObject | null): 
   return name ?? 'tool';
 }
 
-function taxaById(taxonomy: Taxonomy): ReadonlyMap<string, JsonObject> {
-  if (taxonomy.byId !== null) return taxonomy.byId;
+function indexOfTaxonomy(taxonomy: Taxonomy): TaxonomyIndex {
+  if (taxonomy.index !== null) return taxonomy.index;
   const byId = new Map<string, JsonObject>();
+  const byGuid = new Map<string, JsonObject>();
   for (const entry of listOf(taxonomy.raw.taxa)) {
     const taxon = objectOf(entry);
-    const id = stringOf(taxon?.id)?.trim();
-    if (taxon !== null && id !== undefined && !byId.has(id)) byId.set(id, taxon);
+    if (taxon === null) continue;
+    const id = stringOf(taxon.id)?.trim();
+    const guid = stringOf(taxon.guid);
+    if (id !== undefined && !byId.has(id)) byId.set(id, taxon);
+    if (guid !== null && !byGuid.has(guid)) byGuid.set(guid, taxon);
   }
-  taxonomy.byId = byId;
-  return byId;
-}
-
-function isRule(component: JsonObject, id: string | null, index: number | null): boolean {
-  const rules = listOf(component.rules);
-  if (index !== null && objectOf(rules[index])?.id === id) return true;
-  return rules.some((rule) => objectOf(rule)?.id === id);
+  const rules = taxonomy.hasRules ? listOf(taxonomy.raw.rules) : [];
+  const ruleIds = new Set(rules.map((rule) => objectOf(rule)?.id));
+  taxonomy.index = { byId, byGuid, ruleIds };
+  return taxonomy.index;
 }
 
 function namesOf(taxa: readonly Taxon[], texts: readonly string[]): TaxonNames {
