@@ -128,6 +128,14 @@ export function withExternals(run: JsonObject, externals: readonly External[]): 
   return merged;
 }
 
+/**
+ * True when the run keeps results in a file that isn't in the log: then what is there isn't the
+ * whole list, whatever it says.
+ */
+export function lacksResults(run: JsonObject, externals: readonly External[]): boolean {
+  return missingMembers(run, externals).has('results');
+}
+
 /** Names what the run keeps in files that aren't in the log. */
 export function warnOfFiles(
   run: JsonObject,
@@ -135,17 +143,22 @@ export function warnOfFiles(
   externals: readonly External[],
   notes: Notes,
 ): void {
-  if (run.externalPropertyFileReferences === undefined) return;
-  const inline = new Set(externals.map(({ raw }) => guidOf(raw.guid)));
-  const missing = new Set<string>();
-  for (const { member, raw } of referencesOf(run)) {
-    const guid = guidOf(raw.guid);
-    if (guid === '' || !inline.has(guid)) missing.add(member);
-  }
+  const missing = missingMembers(run, externals);
   if (missing.size === 0) return;
   const names = [...missing].slice(0, LISTS.length).join(', ').slice(0, NAMES_CHARS_MAX);
   const detail = `External property files are never fetched; what they hold is not read: ${names}.`;
   notes.warn(`${pointer}/externalPropertyFileReferences`, 'external_file', detail);
+}
+
+function missingMembers(run: JsonObject, externals: readonly External[]): ReadonlySet<string> {
+  const missing = new Set<string>();
+  if (run.externalPropertyFileReferences === undefined) return missing;
+  const inline = new Set(externals.map(({ raw }) => guidOf(raw.guid)));
+  for (const { member, raw } of referencesOf(run)) {
+    const guid = guidOf(raw.guid);
+    if (guid === '' || !inline.has(guid)) missing.add(member);
+  }
+  return missing;
 }
 
 /** Names of members may be anything. */

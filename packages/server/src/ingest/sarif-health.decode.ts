@@ -35,6 +35,16 @@ export interface Health {
 
 const LISTS = ['toolExecutionNotifications', 'toolConfigurationNotifications'] as const;
 
+/** What a notification of each level is called; those of other levels are a log. */
+const SAID = {
+  error: {
+    code: 'tool_error',
+    what: 'an error',
+    meaning: ' What it found may be incomplete, so nothing is closed by it.',
+  },
+  warning: { code: 'tool_warning', what: 'a warning', meaning: '' },
+} as const;
+
 /** CodeQL writes thousands; the first of each level tell the story, and the rest are counted. */
 const SHOWN_MAX = 10;
 
@@ -117,18 +127,22 @@ function readNotifications(
     shown += 1;
     troubles.push({
       pointer: `${pointer}/${index}`,
-      code: level === 'error' ? 'tool_error' : 'tool_warning',
+      code: SAID[level].code,
       detail: sentenceOf(notification, level, messageText(notification.message, descriptor)),
     });
   }
   if (more > 0) {
     const detail = `${more} more warnings and errors of the tool are in the report.`;
-    troubles.push({ pointer, code: isGood ? 'tool_warning' : 'tool_error', detail });
+    troubles.push({ pointer, code: SAID[isGood ? 'warning' : 'error'].code, detail });
   }
   return isGood;
 }
 
-function sentenceOf(notification: JsonObject, level: string, text: string | null): string {
+function sentenceOf(
+  notification: JsonObject,
+  level: keyof typeof SAID,
+  text: string | null,
+): string {
   const exception = objectOf(notification.exception);
   const said =
     text ?? stringOf(exception?.message) ?? stringOf(exception?.kind) ?? 'without a text';
@@ -136,9 +150,8 @@ function sentenceOf(notification: JsonObject, level: string, text: string | null
   const index = indexOf(objectOf(notification.associatedRule)?.index);
   const about = rule ?? (index === null ? null : `rule ${index}`);
   const which = about === null ? '' : ` about ${preview(about, 64)}`;
-  const meaning =
-    level === 'error' ? ' What it found may be incomplete, so nothing is closed by it.' : '';
-  return `The tool reports ${level === 'error' ? 'an error' : 'a warning'}${which}: ${safe(said)}.${meaning}`;
+  const { what, meaning } = SAID[level];
+  return `The tool reports ${what}${which}: ${safe(said)}.${meaning}`;
 }
 
 /** Logs of tools may quote command lines and environments. */

@@ -24,7 +24,7 @@ import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { readSaid, severityOf } from './sarif-severity.decode.ts';
 import { checkResult } from './sarif-shape.decode.ts';
-import { isLevel, type SeverityVerdict, severityOfWord } from './severity.rules.ts';
+import { isLevel, severityOfWord } from './severity.rules.ts';
 
 /** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
 const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable', 'informational']);
@@ -51,6 +51,10 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
     const detail = 'The result has neither message, rule nor location: nothing tells what it is.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_empty', detail } };
   }
+  if (result.message === undefined) {
+    const detail = 'A result has no message; what its rule says stands in for it.';
+    run.notes.warn(`${pointer}/message`, 'message_missing', detail);
+  }
   const message = said ?? (rule.id === '' ? 'A result without a message.' : rule.id);
   return { outcome: 'finding', draft: draftOf(result, pointer, rule, location, message, run) };
 }
@@ -68,9 +72,12 @@ function draftOf(
   const configured = run.configured(result, rule);
   const level = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
-  const saidSeverity = readSaid(properties, stringsOf(properties?.tags));
+  const odd = oddLevel(result.level);
+  const bag = readSaid(properties, stringsOf(properties?.tags));
+  const saidSeverity = odd === null ? bag : { ...bag, raw: [...bag.raw, odd.raw] };
   const decided = severityOf(rule.said, saidSeverity, level);
-  const verdict = decided.from === 'level' ? byOddLevel(result.level, decided) : decided;
+  const isOdd = odd !== null && decided.from === 'level';
+  const verdict = isOdd ? { severity: odd.severity, from: 'level' } : decided;
   const fingerprints = usableFingerprints([
     objectOf(result.fingerprints),
     objectOf(result.partialFingerprints),
@@ -145,10 +152,11 @@ function levelOf(result: JsonObject, rule: RuleFacts, configured: string | null)
 }
 
 /** Converters write "critical" or "Medium" as levels: what isn't one may still name a severity. */
-function byOddLevel(level: unknown, decided: SeverityVerdict): SeverityVerdict {
-  if (typeof level !== 'string' || isLevel(level.trim().toLowerCase())) return decided;
+function oddLevel(level: unknown) {
+  if (typeof level !== 'string' || isLevel(level) || isLevel(level.trim().toLowerCase()))
+    return null;
   const severity = severityOfWord(level);
-  return severity === null ? decided : { severity, from: 'level' };
+  return severity === null ? null : { severity, raw: ['level', preview(level, 64)] as const };
 }
 
 /** The message's first line, links without their targets (§3.11.6). */

@@ -103,10 +103,6 @@ export function checkResult(result: JsonObject, pointer: string, notes: Notes): 
   if (baselineState !== undefined && !BASELINES.has(baselineState)) {
     warnWord('baselineState', baselineState, 'not said', pointer, notes);
   }
-  if (result.message === undefined) {
-    const detail = 'A result has no message; what its rule says stands in for it.';
-    notes.warn(`${pointer}/message`, 'message_missing', detail);
-  }
 }
 
 /**

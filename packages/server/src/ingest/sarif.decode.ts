@@ -18,6 +18,7 @@ import { type JsonObject, listOf, memberOf, Notes, objectOf } from './report-not
 import {
   type External,
   externalsByRun,
+  lacksResults,
   warnOfFiles,
   withExternals,
 } from './sarif-external.decode.ts';
@@ -65,7 +66,8 @@ export function decodeSarif(document: unknown, context: UploadContext): DecodedR
     const more = beside.flatMap(({ pointer: place, raw }) =>
       Array.isArray(raw.results) ? [{ pointer: `${place}/results`, results: raw.results }] : [],
     );
-    const draft = analysisOf(run, context, assetIndex, more.length > 0, notes);
+    const said = analysisOf(run, context, assetIndex, more.length > 0, notes);
+    const draft = lacksResults(own, beside) ? { ...said, listed: false } : said;
     const { tool, category, branch } = draft;
     const place: RunPlace = {
       tool,

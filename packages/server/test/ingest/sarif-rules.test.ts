@@ -135,6 +135,7 @@ test('a level in another case is that level, one that names a severity decides i
   assert.deepEqual(severity('Note'), ['low', 'note']);
   assert.deepEqual(severity('CRITICAL'), ['critical', 'warning']);
   assert.deepEqual(severity('whatever'), ['medium', 'warning']);
+  assert.deepEqual(oneResult({ level: 'CRITICAL' }).detail.severity_raw, { level: 'CRITICAL' });
   const scored = { properties: { 'security-severity': '2' } };
   assert.deepEqual(severity('CRITICAL', scored), ['low', 'warning']);
 });

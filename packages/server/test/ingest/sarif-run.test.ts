@@ -200,6 +200,19 @@ test('an external file is named by what it holds, unless the log holds it', () =
   assert.match(report.warnings[0]?.detail ?? '', /not read: taxonomies\.$/);
 });
 
+test('a run that keeps results in a file elsewhere is no whole list, whatever is in it', () => {
+  const listed = (guid: string, ...externals: object[]) => {
+    const run = {
+      tool: { driver: { name: 'T' } },
+      results: [],
+      externalPropertyFileReferences: { results: [{ guid, location: { uri: 'x' } }] },
+    };
+    return decodeSarif(log([run], ...externals), {}).analyses[0]?.listed;
+  };
+  assert.equal(listed('a'), false);
+  assert.equal(listed('a', { guid: 'a', results: [] }), true);
+});
+
 test('every member of the standard has its type, and no other', () => {
   assert.deepEqual([...RESULT_TYPES.keys()].sort(), [...SARIF_MEMBERS.result].sort());
   assert.deepEqual([...RUN_TYPES.keys(), 'results', 'tool'].sort(), [...SARIF_MEMBERS.run].sort());
