@@ -3,6 +3,8 @@
 // Absent means "not said". Objects that only CTIS has keep their CTIS member names (CTIS 1.0-1.6
 // §2).
 
+type Bag = Readonly<Record<string, unknown>>;
+
 /** A place in a file, on a site or in a program. */
 export interface DetailLocation {
   /** Normalised as the finding's own path. */
@@ -13,9 +15,21 @@ export interface DetailLocation {
    */
   url?: string;
   start_line?: number;
+  /** Columns count UTF-16 code units from 1, unless `column_unit` says otherwise. */
   start_column?: number;
   end_line?: number;
   end_column?: number;
+  /**
+   * Only where the tool said that it counts code points (SARIF 2.1.0 §3.14.17) and the line isn't
+   * in the report: a character outside the basic plane before the column would count as two.
+   */
+  column_unit?: 'unicode_code_points';
+  /** A place in a text or a binary that names no line, from 0 (SARIF 2.1.0 §3.30.4). */
+  char_offset?: number;
+  char_length?: number;
+  byte_offset?: number;
+  byte_length?: number;
+  address?: DetailAddress;
   snippet?: string;
   /** Lines around the place, the first of which is `context_start_line`. */
   context?: string;
@@ -23,9 +37,27 @@ export interface DetailLocation {
   /** Fully qualified name of the function, class, selector, package or resource. */
   logical?: string;
   logical_kind?: string;
+  /** Its further names, as `logical` (axe: the selector, then the XPath). */
+  logical_others?: string[];
   message?: string;
   /** The number by which message links (`[text](1)`) refer to this location. */
   id?: number;
+  /** Regions of the same file that are worth a look (SARIF 2.1.0 §3.28.6). */
+  annotations?: DetailLocation[];
+  /** What the tool keeps beside its own place of a finding (ZAP: the attack). */
+  properties?: Bag;
+  /** How it relates to other locations, by their `id` (SARIF 2.1.0 §3.34). */
+  relationships?: { target: number; kinds?: string[]; description?: string }[];
+}
+
+/** A place in a binary (SARIF 2.1.0 §3.32); addresses and lengths in bytes. */
+export interface DetailAddress {
+  absolute?: number;
+  relative?: number;
+  offset_from_parent?: number;
+  length?: number;
+  name?: string;
+  kind?: string;
 }
 
 /** One step of a code flow. */
@@ -34,11 +66,79 @@ export interface DetailFlowStep extends DetailLocation {
   role?: string;
   importance?: string;
   function?: string;
+  module?: string;
+  nesting_level?: number;
+  /** When it ran, among the steps of all threads: a number of the tool's. */
+  execution_order?: number;
+  /** Variables and their values there. */
+  state?: Record<string, string>;
+  web_request?: DetailExchange;
+  web_response?: DetailExchange;
 }
 
 export interface DetailFlow {
   message?: string;
+  /** SARIF threads of one code flow have the same number, and names of their own. */
+  flow?: number;
+  thread?: string;
+  state?: Record<string, string>;
   steps: DetailFlowStep[];
+}
+
+export interface DetailNode extends DetailLocation {
+  node: string;
+  label?: string;
+  /** The node that contains it. */
+  parent?: string;
+}
+
+export interface DetailEdge {
+  edge: string;
+  label?: string;
+  from: string;
+  to: string;
+}
+
+/** A graph of the result, or one of the run that a traversal goes through (SARIF 2.1.0 §3.39). */
+export interface DetailGraph {
+  description?: string;
+  nodes: DetailNode[];
+  edges: DetailEdge[];
+}
+
+/** A way through a graph (SARIF 2.1.0 §3.42). */
+export interface DetailTraversal {
+  /** Index into the finding's `graphs`. */
+  graph?: number;
+  description?: string;
+  state?: Record<string, string>;
+  steps: { edge: string; message?: string; state?: Record<string, string> }[];
+}
+
+/** A file that came with the result (SARIF 2.1.0 §3.21); it is named, never fetched. */
+export interface DetailAttachment {
+  description?: string;
+  path?: string;
+  url?: string;
+  regions?: DetailLocation[];
+  /** Parts of an image, in pixels. */
+  rectangles?: {
+    top?: number;
+    left?: number;
+    bottom?: number;
+    right?: number;
+    message?: string;
+  }[];
+}
+
+/** When and by what a result was found, as its producer says (SARIF 2.1.0 §3.48). */
+export interface DetailProvenance {
+  first_detected_at?: string;
+  last_detected_at?: string;
+  first_detected_run?: string;
+  last_detected_run?: string;
+  /** Where it stands in the output that was converted to SARIF. */
+  converted_from?: DetailLocation[];
 }
 
 export interface DetailFrame extends DetailLocation {
@@ -55,7 +155,29 @@ export interface DetailStack {
 /** A proposed change, summed up. */
 export interface DetailFix {
   description?: string;
-  changes: { path?: string; replacements: number; inserted?: string }[];
+  changes: {
+    path?: string;
+    /** How many there are; the first of them are `edits`. */
+    replacements: number;
+    edits?: DetailEdit[];
+  }[];
+}
+
+/** A region and what takes its place; an insertion's region is empty, a deletion inserts nothing. */
+export interface DetailEdit
+  extends Pick<
+    DetailLocation,
+    | 'start_line'
+    | 'start_column'
+    | 'end_line'
+    | 'end_column'
+    | 'column_unit'
+    | 'char_offset'
+    | 'char_length'
+    | 'byte_offset'
+    | 'byte_length'
+  > {
+  inserted?: string;
 }
 
 export interface DetailSuppression {
@@ -66,6 +188,9 @@ export interface DetailSuppression {
   by?: string;
   at?: string;
   expires_at?: string;
+  producer_id?: string;
+  /** Where the suppression stands (SARIF 2.1.0 §3.35.5). */
+  location?: DetailLocation;
 }
 
 /** The rule as its tool describes it, cut to what a finding's head shows. */
@@ -85,6 +210,10 @@ export interface DetailComponent {
 
 /** A web request or response, with masked credentials. */
 export interface DetailExchange {
+  /** `HTTP/1.1` */
+  protocol?: string;
+  /** The server gave no answer at all (SARIF 2.1.0 §3.47.9). */
+  no_response?: true;
   method?: string;
   url?: string;
   status?: number;
@@ -93,8 +222,6 @@ export interface DetailExchange {
   parameters?: string[];
   body?: string;
 }
-
-type Bag = Readonly<Record<string, unknown>>;
 
 /** A type rather than an interface, so that it is a `Record<string, unknown>` as well. */
 export type FindingDetail = {
@@ -132,14 +259,20 @@ export type FindingDetail = {
 
   locations?: DetailLocation[];
   related_locations?: DetailLocation[];
+  /** The file that was being analysed, where the finding itself is elsewhere. */
+  analysis_target?: string;
   code_flows?: DetailFlow[];
   stacks?: DetailStack[];
+  graphs?: DetailGraph[];
+  graph_traversals?: DetailTraversal[];
+  attachments?: DetailAttachment[];
   fixes?: DetailFix[];
   web_request?: DetailExchange;
   web_response?: DetailExchange;
   component?: DetailComponent;
 
   suppressions?: DetailSuppression[];
+  provenance?: DetailProvenance;
   hosted_viewer_uri?: string;
   work_item_uris?: string[];
   /** Fingerprints that were left out of matching, by name, with the reason. */

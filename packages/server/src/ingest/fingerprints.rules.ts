@@ -35,22 +35,22 @@ const FINGERPRINTS_MAX = 32;
 export function usableFingerprints(
   lists: readonly (Readonly<Record<string, unknown>> | null)[],
 ): Fingerprints {
-  const usable = new Map<string, string>();
-  const ignored = new Map<string, string>();
+  const usable: [string, string][] = [];
+  const ignored: [string, string][] = [];
   for (const list of lists) {
     if (list === null) continue;
     for (const name of Object.keys(list)) {
-      if (usable.size + ignored.size >= FINGERPRINTS_MAX) break;
+      if (usable.length + ignored.length >= FINGERPRINTS_MAX) break;
       const value = fingerprintText(list[name]);
       const reason = weakness(name, value);
-      const key = cleanName(usable.has(name) ? `partial/${name}` : name);
-      if (reason !== null) ignored.set(key, reason);
-      else usable.set(key, bounded(value ?? ''));
+      const key = cleanName(usable.some(([known]) => known === name) ? `partial/${name}` : name);
+      if (reason !== null) ignored.push([key, reason]);
+      else usable.push([key, bounded(value ?? '')]);
     }
   }
   return {
-    usable: usable.size === 0 ? NO_FINGERPRINTS : Object.fromEntries(usable),
-    ignored: ignored.size === 0 ? null : Object.fromEntries(ignored),
+    usable: usable.length === 0 ? NO_FINGERPRINTS : Object.fromEntries(usable),
+    ignored: ignored.length === 0 ? null : Object.fromEntries(ignored),
   };
 }
 

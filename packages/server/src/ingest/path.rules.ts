@@ -88,7 +88,10 @@ export function decodePercentOnce(text: string): string {
 export function pathOfUri(uri: string): string {
   const text = uri.trim();
   const isFile = /^file:/i.test(text);
-  const bare = decodePercentOnce(isFile ? text.slice(5) : text);
+  // RFC 8089 §2: the host `localhost` is this machine.
+  const bare = decodePercentOnce(
+    isFile ? text.replace(/^file:(?:\/\/localhost(?=\/))?/i, '') : text,
+  );
   return cleanPath(isFile ? `/${bare}` : bare, isFile);
 }
 

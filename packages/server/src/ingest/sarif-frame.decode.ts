@@ -6,6 +6,7 @@ import { limits } from '@muster/contract';
 import { normaliseAsset } from './asset.rules.ts';
 import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import { healthOf } from './sarif-health.decode.ts';
 
 /** The analysis of one run, before runs of the same tool and category are merged. */
 export function analysisOf(
@@ -17,7 +18,10 @@ export function analysisOf(
 ): AnalysisDraft {
   const driver = objectOf(objectOf(run.tool)?.driver);
   const toolName = notes.textOf(driver?.name, limits.nameCharsMax)?.trim() ?? 'unknown';
-  const version = stringOf(driver?.version) ?? stringOf(driver?.semanticVersion);
+  const version =
+    stringOf(driver?.version) ??
+    stringOf(driver?.semanticVersion) ??
+    stringOf(driver?.dottedQuadFileVersion);
   const provenance = provenanceOf(run);
   const branch = context.branch ?? stringOf(provenance?.branch) ?? '';
   const commit = context.commitSha ?? stringOf(provenance?.revisionId);
@@ -31,7 +35,7 @@ export function analysisOf(
     claimsDefaultBranch: context.defaultBranch === true,
     commitSha: commit === null ? null : notes.text(commit, limits.nameCharsMax),
     coverage: context.coverage ?? 'full',
-    succeeded: listOf(run.invocations).every(isGood),
+    succeeded: healthOf(run).succeeded,
     listed: Array.isArray(run.results) || hasInlineResults,
   };
 }
@@ -49,15 +53,6 @@ export function branchName(ref: string): string {
 function categoryOf(run: JsonObject): string {
   const id = stringOf(objectOf(run.automationDetails)?.id) ?? '';
   return id.slice(0, Math.max(0, id.lastIndexOf('/'))).trim();
-}
-
-/** §3.20.14, §3.20.21: said to have failed, or an error while it ran. */
-function isGood(entry: unknown): boolean {
-  const invocation = objectOf(entry);
-  if (invocation?.executionSuccessful === false) return false;
-  return !listOf(invocation?.toolExecutionNotifications).some(
-    (notification) => objectOf(notification)?.level === 'error',
-  );
 }
 
 /** §3.23: the first repository that has an address. */

@@ -35,6 +35,15 @@ export interface Subject {
   readonly hasNoPath: boolean;
 }
 
+/** What the run says that bears on what its results are about. */
+export interface RunFacts {
+  /** §3.14.28: what the producer wrote in the place of something sensitive. */
+  readonly redactions: readonly string[];
+  readonly webRequests: readonly unknown[];
+  /** The types of rules, each decided once. */
+  readonly types: Map<RuleFacts, FindingType>;
+}
+
 /** Patterns over the tool family (lower-case driver name). */
 const words = (text: string): RegExp => new RegExp(text.trim().split(/\s+/).join('|'));
 
@@ -74,8 +83,10 @@ export function subjectOf(
   rule: RuleFacts,
   location: ReadLocation | null,
   message: string,
+  run: RunFacts,
 ): Subject {
-  const type = typeOf(tool, rule);
+  const type = run.types.get(rule) ?? typeOf(tool, rule);
+  run.types.set(rule, type);
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): Subject => {
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');
@@ -85,7 +96,7 @@ export function subjectOf(
     return { type, kind, content: usable, component: null, secret: null, hasNoPath: false };
   };
   if (type === 'secret') {
-    const secret = secretOf(result, location);
+    const secret = secretOf(result, location, run.redactions);
     return { ...subject('secret', [secret]), secret };
   }
   const properties = objectOf(result.properties);
@@ -100,8 +111,9 @@ export function subjectOf(
       return { ...subject('component', content), component, hasNoPath };
     }
   }
-  const url = location?.place.rawUrl ?? webTarget(result);
-  if (url !== null) return subject('web', webContent(url, result, properties, location));
+  const request = webRequestOf(result, run);
+  const url = location?.place.rawUrl ?? webTarget(request);
+  if (url !== null) return subject('web', webContent(url, request, properties, location));
   const network = networkContent(properties, location);
   if (network !== null) return subject('network', network);
   const resource = resourceContent(properties, location);
@@ -118,17 +130,23 @@ function stableText(message: string): string {
 }
 
 /**
- * From a credential property, else the snippet; what the producer masked already identifies
- * nothing.
+ * From a credential property, else the snippet; what the producer masked already, or put one of its
+ * redaction tokens into (§3.14.28), identifies nothing.
  */
-function secretOf(result: JsonObject, location: ReadLocation | null): string | null {
+function secretOf(
+  result: JsonObject,
+  location: ReadLocation | null,
+  redactions: readonly string[],
+): string | null {
   const properties = objectOf(result.properties);
+  const isHidden = (value: string): boolean =>
+    isMasked(value) || redactions.some((token) => value.includes(token));
   for (const name of properties === null ? [] : Object.keys(properties)) {
     const value = isCredentialName(name) ? stringOf(properties?.[name]) : null;
-    if (value !== null && !isMasked(value)) return value.trim();
+    if (value !== null && !isHidden(value)) return value.trim();
   }
   const snippet = location?.snippet?.trim() ?? null;
-  return snippet === null || isMasked(snippet) ? null : snippet;
+  return snippet === null || isHidden(snippet) ? null : snippet;
 }
 
 function packageOf(
@@ -168,20 +186,27 @@ function vulnerabilityOf(rule: RuleFacts): string {
   return startsWithIt ? published : canonicalVulnerabilityId(rule.id);
 }
 
-function webTarget(result: JsonObject): string | null {
-  const target = stringOf(objectOf(result.webRequest)?.target);
+/** §3.46: the result's own request, or the run's at its index. */
+function webRequestOf(result: JsonObject, run: RunFacts): JsonObject | null {
+  const own = objectOf(result.webRequest);
+  const listed = own === null ? null : objectOf(run.webRequests[indexOf(own.index) ?? -1]);
+  return listed === null ? own : { ...listed, ...own };
+}
+
+function webTarget(request: JsonObject | null): string | null {
+  const target = stringOf(request?.target);
   return target !== null && isHttpUri(target) ? target : null;
 }
 
 /** Parameter names of scanners; axe names the element instead, as a logical location. */
 function webContent(
   url: string,
-  result: JsonObject,
+  request: JsonObject | null,
   properties: JsonObject | null,
   location: ReadLocation | null,
 ): (string | null)[] {
   const place = webPlaceOf(url);
-  const method = stringOf(objectOf(result.webRequest)?.method)?.toUpperCase() ?? null;
+  const method = stringOf(request?.method)?.toUpperCase() ?? null;
   const parameter =
     stringOf(properties?.parameter) ??
     stringOf(properties?.param) ??

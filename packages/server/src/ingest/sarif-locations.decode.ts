@@ -1,21 +1,17 @@
-// Locations, code flows and stacks of a SARIF result (SARIF 2.1.0 §3.28-§3.30, §3.36-§3.38, §3.44),
-// as a finding page shows them: bounded lists, normalised paths, masked where the finding is a
-// secret. What is malformed is left out of its location, never the location's finding. Called by
-// the result and detail readers.
+// Locations of a SARIF result (SARIF 2.1.0 §3.28-§3.34), read for its identity and as a finding page
+// shows them: bounded lists, normalised paths, masked where the finding is a secret. What is
+// malformed is left out of its location, never the location's finding. Called by the result and
+// detail readers.
 
-import {
-  type DetailFlow,
-  type DetailFlowStep,
-  type DetailFrame,
-  type DetailLocation,
-  type DetailStack,
-  limits,
-} from '@muster/contract';
+import { type DetailAddress, type DetailLocation, limits } from '@muster/contract';
+import { boundedBag, newBudget } from './bounded.decode.ts';
 import { maskSnippet } from './masking.rules.ts';
 import {
   indexOf,
   type JsonObject,
   listOf,
+  memberOf,
+  type Notes,
   numberOf,
   objectOf,
   positionOf,
@@ -24,13 +20,16 @@ import {
 } from './report-notes.decode.ts';
 import { messageText } from './sarif-message.decode.ts';
 import { NOWHERE, type Place } from './sarif-places.decode.ts';
+import { putRegion, readRegion, type Region } from './sarif-regions.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 
 /** A SARIF location read once: where it is, what stands there, what it is called. */
 export interface ReadLocation {
   readonly place: Place;
+  readonly region: Region;
   readonly startLine: number | null;
+  /** In UTF-16 code units, as far as that can be told (sarif-regions.decode.ts). */
   readonly startColumn: number | null;
   /** The code itself (§3.30.13), unmasked: it goes into the identity, not into the detail. */
   readonly snippet: string | null;
@@ -45,18 +44,20 @@ export function readLocation(value: unknown, run: SarifRun): ReadLocation | null
   if (raw === null) return null;
   const physical = objectOf(raw.physicalLocation);
   const artifact = objectOf(physical?.artifactLocation);
-  const region = objectOf(physical?.region);
-  const startLine = positionOf(region?.startLine);
-  let snippet = snippetOf(region);
+  const around = objectOf(physical?.contextRegion);
+  const region = readRegion(physical?.region, around, artifact, run);
+  const { startLine } = region;
+  let snippet = snippetOf(region.raw);
   if (snippet === null && artifact !== null && startLine !== null) {
-    snippet = run.places.sourceLines(artifact, startLine, positionOf(region?.endLine) ?? startLine);
+    snippet = run.places.sourceLines(artifact, startLine, region.endLine ?? startLine);
   }
   return {
     place: artifact === null ? NOWHERE : run.places.of(artifact),
+    region,
     startLine,
-    startColumn: startLine === null ? null : positionOf(region?.startColumn),
+    startColumn: region.startColumn,
     snippet,
-    context: snippetOf(objectOf(physical?.contextRegion)),
+    context: snippetOf(around),
     logical: logicalName(raw, run),
     raw,
   };
@@ -67,17 +68,38 @@ function snippetOf(region: JsonObject | null): string | null {
   return stringOf(objectOf(region?.snippet)?.text);
 }
 
-/** §3.33: the qualified name, through the run's table when only an index is given. */
+/** The first name that a location has (§3.28.4). */
 function logicalName(location: JsonObject, run: SarifRun): string | null {
   for (const entry of listOf(location.logicalLocations)) {
-    const own = objectOf(entry);
-    const name = stringOf(own?.fullyQualifiedName);
+    const name = nameOf(entry, run);
     if (name !== null) return name;
-    const listed = objectOf(run.logicalLocations[indexOf(own?.index) ?? -1]);
-    const other = stringOf(listed?.fullyQualifiedName) ?? stringOf(own?.name);
-    if (other !== null) return other;
   }
   return null;
+}
+
+/** Classes in namespaces in modules; a cycle of parents ends here. */
+const PARENTS_MAX = 16;
+
+/**
+ * §3.33: the qualified name; through the run's table when only an index is given, and from the
+ * names of the parents when there is no qualified one.
+ */
+function nameOf(entry: unknown, run: SarifRun): string | null {
+  const own = objectOf(entry);
+  const listed = objectOf(run.logicalLocations[indexOf(own?.index) ?? -1]);
+  const qualified = stringOf(own?.fullyQualifiedName) ?? stringOf(listed?.fullyQualifiedName);
+  if (qualified !== null) return qualified;
+  let name = stringOf(own?.name) ?? stringOf(listed?.name) ?? stringOf(own?.decoratedName);
+  let parent = indexOf(own?.parentIndex) ?? indexOf(listed?.parentIndex);
+  for (let depth = 0; name !== null && parent !== null && depth < PARENTS_MAX; depth += 1) {
+    const above = objectOf(run.logicalLocations[parent]);
+    const prefix = stringOf(above?.fullyQualifiedName);
+    if (prefix !== null) return `${prefix}.${name}`;
+    const step = stringOf(above?.name);
+    if (step !== null) name = `${step}.${name}`;
+    parent = indexOf(above?.parentIndex);
+  }
+  return name;
 }
 
 /** A result may have hundreds of places; only the first is shown with all its text. */
@@ -98,39 +120,151 @@ export function detailLocation(
   const detail: DetailLocation = {};
   if (read.place.url !== null) detail.url = read.place.url;
   else if (read.place.path !== null) detail.path = read.place.path;
-  if (read.startLine !== null) {
-    const region = objectOf(objectOf(read.raw.physicalLocation)?.region);
-    const endLine = positionOf(region?.endLine);
-    const endColumn = positionOf(region?.endColumn);
-    detail.start_line = read.startLine;
-    if (read.startColumn !== null) detail.start_column = read.startColumn;
-    if (endLine !== null && endLine >= read.startLine) detail.end_line = endLine;
-    if (endColumn !== null) detail.end_column = endColumn;
-  }
+  putRegion(detail, read.region);
+  const physical = objectOf(read.raw.physicalLocation);
+  const address = physical?.address === undefined ? null : addressOf(physical.address, run);
+  if (address !== null) detail.address = address;
   if (read.snippet !== null) {
     const shown = hide ? maskSnippet(read.snippet) : read.snippet;
-    const max = room === null ? limits.snippetCharsMax : room.chars(MINOR_TEXT_CHARS_MAX);
-    if (max > 1) detail.snippet = notes.text(shown, max);
-    room?.use(Math.min(max, shown.length));
+    const text = room === null ? notes.text(shown, limits.snippetCharsMax) : room.text(shown, run);
+    if (text !== null) detail.snippet = text;
   }
   // Around a secret there may be more of it.
   if (read.context !== null && !hide && room === null) {
     detail.context = notes.text(read.context, limits.snippetCharsMax);
-    const first = objectOf(objectOf(read.raw.physicalLocation)?.contextRegion)?.startLine;
-    if (positionOf(first) !== null) detail.context_start_line = positionOf(first) ?? 1;
+    const first = positionOf(objectOf(physical?.contextRegion)?.startLine);
+    if (first !== null) detail.context_start_line = first;
   }
-  if (read.logical !== null) detail.logical = notes.text(read.logical, limits.pathCharsMax);
-  const kind = stringOf(objectOf(listOf(read.raw.logicalLocations)[0])?.kind);
-  if (kind !== null) detail.logical_kind = notes.text(kind, limits.nameCharsMax);
+  if (read.logical !== null) putLogical(detail, read, run, room);
   const message = hide ? null : messageText(read.raw.message, rule);
   if (message !== null) {
-    const max = room === null ? limits.messageCharsMax : room.chars(MINOR_TEXT_CHARS_MAX);
-    if (max > 1) detail.message = notes.text(message, max);
-    room?.use(Math.min(max, message.length));
+    const text =
+      room === null ? notes.text(message, limits.messageCharsMax) : room.text(message, run);
+    if (text !== null) detail.message = text;
   }
   const id = indexOf(read.raw.id);
   if (id !== null) detail.id = id;
+  if (read.raw.annotations !== undefined && !hide) {
+    const annotations = annotationsOf(read, rule, run);
+    if (annotations.length > 0) detail.annotations = annotations;
+  }
+  if (read.raw.properties !== undefined && room === null && !hide) {
+    const bag = boundedBag(read.raw.properties, notes, newBudget());
+    if (bag !== undefined) detail.properties = bag;
+  }
+  if (read.raw.relationships !== undefined) {
+    const relationships = relationshipsOf(read.raw, rule, run, hide);
+    if (relationships.length > 0) detail.relationships = relationships;
+  }
   return detail;
+}
+
+function putLogical(
+  detail: DetailLocation,
+  read: ReadLocation,
+  run: SarifRun,
+  room: Room | null,
+): void {
+  const { notes } = run;
+  detail.logical = notes.text(read.logical ?? '', limits.pathCharsMax);
+  const entries = listOf(read.raw.logicalLocations);
+  const first = objectOf(entries[0]);
+  const listed = objectOf(run.logicalLocations[indexOf(first?.index) ?? -1]);
+  const kind = stringOf(first?.kind) ?? stringOf(listed?.kind);
+  if (kind !== null) detail.logical_kind = notes.text(kind, limits.nameCharsMax);
+  if (entries.length < 2 || room !== null) return;
+  const others: string[] = [];
+  for (const entry of entries.slice(0, LISTED_MAX)) {
+    const name = nameOf(entry, run);
+    if (name !== null && name !== read.logical) others.push(notes.text(name, limits.pathCharsMax));
+  }
+  if (entries.length > LISTED_MAX) notes.countCut();
+  if (others.length > 0) detail.logical_others = others;
+}
+
+/** Names, annotations and relationships of one location; tools write one or two. */
+const LISTED_MAX = 20;
+
+/** §3.28.6: further regions of the location's file. */
+function annotationsOf(read: ReadLocation, rule: RuleFacts, run: SarifRun): DetailLocation[] {
+  const artifact = objectOf(objectOf(read.raw.physicalLocation)?.artifactLocation);
+  const annotations: DetailLocation[] = [];
+  const entries = listOf(read.raw.annotations);
+  if (entries.length > LISTED_MAX) run.notes.countCut();
+  for (const entry of entries.slice(0, LISTED_MAX)) {
+    const annotation = regionPlace(entry, artifact, rule, run);
+    if (annotation !== null) annotations.push(annotation);
+  }
+  return annotations;
+}
+
+/** A region as a place of its own; null when it says nothing. */
+export function regionPlace(
+  value: unknown,
+  artifact: JsonObject | null,
+  rule: RuleFacts,
+  run: SarifRun,
+): DetailLocation | null {
+  const region = readRegion(value, null, artifact, run);
+  const place: DetailLocation = {};
+  putRegion(place, region);
+  const snippet = snippetOf(region.raw);
+  if (snippet !== null) place.snippet = run.notes.text(snippet, MINOR_TEXT_CHARS_MAX);
+  const message = messageText(region.raw?.message, rule);
+  if (message !== null) place.message = run.notes.text(message, MINOR_TEXT_CHARS_MAX);
+  return Object.keys(place).length === 0 ? null : place;
+}
+
+/** §3.34 */
+function relationshipsOf(raw: JsonObject, rule: RuleFacts, run: SarifRun, hide: boolean) {
+  const relationships: NonNullable<DetailLocation['relationships']> = [];
+  for (const entry of listOf(raw.relationships).slice(0, LISTED_MAX)) {
+    const relationship = objectOf(entry);
+    const target = indexOf(relationship?.target);
+    if (target === null) continue;
+    const kinds = stringsOf(relationship?.kinds).slice(0, LISTED_MAX);
+    const said = hide ? null : messageText(relationship?.description, rule);
+    relationships.push({
+      target,
+      ...(kinds.length === 0
+        ? {}
+        : { kinds: kinds.map((kind) => run.notes.text(kind, limits.nameCharsMax)) }),
+      ...(said === null ? {} : { description: run.notes.text(said, MINOR_TEXT_CHARS_MAX) }),
+    });
+  }
+  return relationships;
+}
+
+/** §3.32, through the run's table of addresses when an index is given. */
+function addressOf(value: unknown, run: SarifRun): DetailAddress | null {
+  const own = objectOf(value);
+  if (own === null) return null;
+  const listed = objectOf(listOf(run.raw.addresses)[indexOf(own.index) ?? -1]);
+  const said = (name: string): unknown =>
+    memberOf(own, name) ?? (listed === null ? undefined : memberOf(listed, name));
+  const address: DetailAddress = {};
+  const numbers = [
+    ['absolute', indexOf(said('absoluteAddress'))],
+    ['relative', numberOf(said('relativeAddress'))],
+    ['offset_from_parent', numberOf(said('offsetFromParent'))],
+    ['length', indexOf(said('length'))],
+  ] as const;
+  for (const [name, number] of numbers) if (number !== null) address[name] = number;
+  const name = run.notes.textOf(said('fullyQualifiedName') ?? said('name'), limits.pathCharsMax);
+  const kind = run.notes.textOf(said('kind'), limits.nameCharsMax);
+  if (name !== null) address.name = name;
+  if (kind !== null) address.kind = kind;
+  return Object.keys(address).length === 0 ? null : address;
+}
+
+/** Who reads the lists of one finding: what texts mean there, what is hidden, what room is left. */
+export interface Reading {
+  readonly rule: RuleFacts;
+  readonly run: SarifRun;
+  /** True for secrets: texts that might repeat the value are left out or masked. */
+  readonly hide: boolean;
+  readonly secret: string | null;
+  readonly room: Room;
 }
 
 /**
@@ -157,12 +291,20 @@ export class Room {
     return true;
   }
 
-  chars(max: number): number {
-    return Math.min(max, this.#chars);
-  }
-
-  use(chars: number): void {
-    this.#chars -= chars;
+  /** The text as far as there is room for it; null when nothing is said or no room is left. */
+  text(
+    value: string | null,
+    run: { readonly notes: Notes },
+    charsMax = MINOR_TEXT_CHARS_MAX,
+  ): string | null {
+    if (value === null) return null;
+    const max = Math.min(charsMax, this.#chars);
+    if (max <= 1) {
+      run.notes.countCut();
+      return null;
+    }
+    this.#chars -= Math.min(max, value.length);
+    return run.notes.text(value, max);
   }
 }
 
@@ -178,86 +320,9 @@ export function detailLocations(
   for (const entry of listOf(list)) {
     if (!room.take()) continue;
     const read = readLocation(entry, run);
-    if (read !== null)
-      details.push(detailLocation(read, rule, run, hide, details.length === 0 ? null : room));
+    if (read === null) continue;
+    const detail = detailLocation(read, rule, run, hide, details.length === 0 ? null : room);
+    if (Object.keys(detail).length > 0) details.push(detail);
   }
   return details;
-}
-
-/**
- * §3.36-§3.38: each thread flow is a flow of its own; steps may stand in the run's table
- * (§3.14.19).
- */
-export function detailFlows(
-  list: unknown,
-  rule: RuleFacts,
-  run: SarifRun,
-  hide: boolean,
-  room: Room,
-): DetailFlow[] {
-  const flows: DetailFlow[] = [];
-  for (const flow of listOf(list)) {
-    const message = hide ? null : messageText(objectOf(flow)?.message, rule);
-    for (const thread of listOf(objectOf(flow)?.threadFlows)) {
-      const steps: DetailFlowStep[] = [];
-      for (const entry of listOf(objectOf(thread)?.locations)) {
-        if (!room.take()) continue;
-        const step = detailStep(objectOf(entry), rule, run, hide, room);
-        if (step !== null) steps.push(step);
-      }
-      if (steps.length === 0) continue;
-      const text =
-        message === null ? {} : { message: run.notes.text(message, MINOR_TEXT_CHARS_MAX) };
-      flows.push({ ...text, steps });
-    }
-  }
-  return flows;
-}
-
-function detailStep(
-  entry: JsonObject | null,
-  rule: RuleFacts,
-  run: SarifRun,
-  hide: boolean,
-  room: Room,
-): DetailFlowStep | null {
-  const listed = objectOf(run.threadFlowLocations[indexOf(entry?.index) ?? -1]);
-  const read = readLocation(entry?.location ?? listed?.location, run);
-  if (entry === null || read === null) return null;
-  const step: DetailFlowStep = detailLocation(read, rule, run, hide, room);
-  const kinds = stringsOf(entry.kinds ?? listed?.kinds).join(' ');
-  const importance = stringOf(entry.importance);
-  if (kinds !== '') step.role = run.notes.text(kinds, limits.nameCharsMax);
-  if (importance !== null) step.importance = run.notes.text(importance, limits.nameCharsMax);
-  return step;
-}
-
-/** §3.44 stack, §3.45 stackFrame. */
-export function detailStacks(
-  list: unknown,
-  rule: RuleFacts,
-  run: SarifRun,
-  hide: boolean,
-  room: Room,
-): DetailStack[] {
-  const stacks: DetailStack[] = [];
-  for (const entry of listOf(list)) {
-    const stack = objectOf(entry);
-    const frames: DetailFrame[] = [];
-    for (const frameEntry of listOf(stack?.frames)) {
-      const frame = objectOf(frameEntry);
-      if (frame === null || !room.take()) continue;
-      const read = readLocation(frame.location, run);
-      const detail: DetailFrame = read === null ? {} : detailLocation(read, rule, run, hide, room);
-      const module = run.notes.textOf(frame.module, limits.nameCharsMax);
-      const thread = numberOf(frame.threadId);
-      if (module !== null) detail.module = module;
-      if (thread !== null) detail.thread_id = thread;
-      frames.push(detail);
-    }
-    const message = hide ? null : messageText(stack?.message, rule);
-    const text = message === null ? {} : { message: run.notes.text(message, MINOR_TEXT_CHARS_MAX) };
-    if (frames.length > 0) stacks.push({ ...text, frames });
-  }
-  return stacks;
 }

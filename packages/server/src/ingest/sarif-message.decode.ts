@@ -9,46 +9,76 @@ import { type RuleFacts, textOfMultiformat } from './sarif-rules.decode.ts';
 export function messageText(message: unknown, rule: RuleFacts): string | null {
   const object = objectOf(message);
   if (object === null) return stringOf(message);
-  const text = stringOf(object.text) ?? stringOf(object.markdown) ?? stringById(object, rule);
-  return text === null ? null : withArguments(text, listOf(object.arguments));
+  const text = stringOf(object.text) ?? stringOf(object.markdown);
+  const values = listOf(object.arguments);
+  if (text !== null) return values.length === 0 ? text : withArguments(text, values);
+  return stringById(object, rule, 'text');
 }
 
 /** The markdown of a message that also has a plain text; null when there is no other form. */
-export function messageMarkdown(message: unknown): string | null {
+export function messageMarkdown(message: unknown, rule: RuleFacts): string | null {
   const object = objectOf(message);
-  if (object === null || stringOf(object.text) === null) return null;
+  if (object === null) return null;
+  const text = stringOf(object.text);
   const markdown = stringOf(object.markdown);
-  if (markdown === null || markdown === object.text) return null;
-  return withArguments(markdown, listOf(object.arguments));
+  if (text === null && markdown === null) return stringById(object, rule, 'markdown');
+  if (text === null || markdown === null || markdown === text) return null;
+  const values = listOf(object.arguments);
+  return values.length === 0 ? markdown : withArguments(markdown, values);
 }
 
 /**
  * §3.11.7: the rule's messageStrings, else the tool's globalMessageStrings; without either, the id
- * itself.
+ * itself. These are written to be filled in, so `{{` is a brace even where nothing is filled in.
  */
-function stringById(message: JsonObject, rule: RuleFacts): string | null {
+function stringById(
+  message: JsonObject,
+  rule: RuleFacts,
+  form: 'text' | 'markdown',
+): string | null {
   const id = stringOf(message.id);
   if (id === null) return null;
   const tables = [rule.raw?.messageStrings, rule.component?.globalMessageStrings];
   for (const table of tables) {
     const strings = objectOf(table);
-    const text = strings === null ? null : textOfMultiformat(memberOf(strings, id));
-    if (text !== null) return text;
+    const found = strings === null ? null : objectOf(memberOf(strings, id));
+    const text = textOfMultiformat(found);
+    if (text === null) continue;
+    if (form === 'text') return withArguments(text, listOf(message.arguments));
+    const markdown = stringOf(found?.markdown);
+    const isOther = markdown !== null && markdown !== text;
+    return isOther ? withArguments(markdown, listOf(message.arguments)) : null;
   }
+  if (form === 'markdown') return null;
   const said = listOf(message.arguments).filter((one) => typeof one === 'string');
   return said.length === 0 ? id : `${id}: ${said.join(', ')}`;
 }
 
 /**
- * §3.11.5: `{0}` is an argument, `{{` and `}}` are braces. Only with arguments: compilers write
- * bare braces into plain texts, and `${{ github.ref }}` must stay what it is. A placeholder without
- * its argument stays as well.
+ * §3.11.5: `{0}` is an argument, `{{` and `}}` are braces. In a message's own text only with
+ * arguments: compilers write bare braces into plain texts, and `${{ github.ref }}` must stay what
+ * it is. A placeholder without its argument stays as well, and what an argument says is not looked
+ * at again.
  */
 function withArguments(text: string, values: readonly unknown[]): string {
-  if (values.length === 0 || !text.includes('{')) return text;
+  if (!text.includes('{') && !text.includes('}}')) return text;
   return text.replace(/\{\{|\}\}|\{(\d{1,4})\}/g, (placeholder: string, index?: string) => {
     if (index === undefined) return placeholder.slice(1);
     const value = values[Number(index)];
     return typeof value === 'string' || typeof value === 'number' ? String(value) : placeholder;
   });
+}
+
+/** §3.11.6: `[text](1)` or `[text](address)`; a backslash makes `[`, `]` and itself literal. */
+const LINK = /\[((?:\\[[\]\\]|[^[\]\\]){1,500})\]\([^()\s]{1,500}\)/g;
+
+/** Titles are short; a link beyond this is cut off with the rest of the line. */
+const TITLE_SCAN_CHARS_MAX = 2000;
+
+/** One line with its links' texts only: "depends on [a value](1)" → "depends on a value". */
+export function withoutLinks(line: string): string {
+  if (!line.includes('](')) return line;
+  return line
+    .slice(0, TITLE_SCAN_CHARS_MAX)
+    .replace(LINK, (_link, text: string) => text.replaceAll(/\\([[\]\\])/g, '$1'));
 }

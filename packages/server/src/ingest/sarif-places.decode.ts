@@ -1,10 +1,12 @@
 // Where a SARIF result is: artifactLocation → path in the checkout or address (SARIF 2.1.0 §3.4),
-// through originalUriBaseIds (§3.14.14) and the artifacts table (§3.14.15). Each distinct uri is
-// resolved once per run. Nothing is fetched or looked up outside the document. Called by
+// through originalUriBaseIds (§3.14.14) and the artifacts table (§3.14.15), relative to where the
+// repository's root is mapped (§3.23.8). Each distinct uri is resolved once per run. Nothing is fetched or looked up outside the document. Called by
 // sarif-locations.decode.ts and the frame.
 
 import { limits } from '@muster/contract';
 import {
+  cleanPath,
+  decodePercentOnce,
   isAbsolutePath,
   isForeignUri,
   isHttpUri,
@@ -44,6 +46,12 @@ interface Base {
   readonly root: string | null;
 }
 
+/** A repository and its submodules. */
+const MAPPED_MAX = 50;
+
+/** Files in archives in images; a cycle ends here. */
+const NESTED_MAX = 8;
+
 /** Chains of base ids are short; a cycle ends here. */
 const BASE_CHAIN_MAX = 16;
 
@@ -54,8 +62,16 @@ const SNIPPET_LINES_MAX = 5;
 export class Places {
   readonly #bases = new Map<string, Base>();
   readonly #roots: PathRoots;
+  /** Absolute directories that are the root of a repository, longest first (§3.23.8). */
+  readonly #mapped: readonly string[];
   readonly #artifacts: readonly unknown[];
-  readonly #known = new Map<string, Place>();
+  readonly #hasNested: boolean;
+  /** True when texts of files are in the document (§3.24.8). */
+  readonly hasSources: boolean;
+  /** uri → index of the artifacts whose text is embedded; made when first asked for. */
+  #embedded: ReadonlyMap<string, number> | null = null;
+  /** By base id, then by uri: joining the two anew for each location would cost more than both. */
+  readonly #known = new Map<string | null, Map<string, Place>>();
   readonly #lines = new Map<number, readonly string[] | null>();
   readonly #notes: Notes;
 
@@ -66,6 +82,8 @@ export class Places {
   constructor(run: JsonObject, repository: string | null, notes: Notes) {
     this.#notes = notes;
     this.#artifacts = listOf(run.artifacts);
+    this.#hasNested = this.#artifacts.some((one) => indexOf(objectOf(one)?.parentIndex) !== null);
+    this.hasSources = this.#artifacts.some((one) => objectOf(objectOf(one)?.contents) !== null);
     const bases = objectOf(run.originalUriBaseIds);
     const directories: string[] = [];
     for (const id of bases === null ? [] : Object.keys(bases)) {
@@ -77,7 +95,11 @@ export class Places {
       const uri = stringOf(objectOf(objectOf(invocation)?.workingDirectory)?.uri);
       if (uri !== null && !isForeignUri(uri)) directories.push(pathOfUri(uri));
     }
-    const absolute = directories.filter(isAbsolutePath);
+    this.#mapped = mappedRoots(run, this.#bases);
+    directories.push(...this.#mapped);
+    const absolute = directories.filter(
+      (one) => isAbsolutePath(one) && !this.#mapped.some((root) => one.startsWith(`${root}/`)),
+    );
     this.#roots =
       absolute.length === 0 && repository === null ? NO_ROOTS : pathRoots(absolute, repository);
   }
@@ -85,18 +107,42 @@ export class Places {
   /** The place of an artifactLocation: its uri, else the artifact that its index names (§3.4.5). */
   of(location: JsonObject): Place {
     const uri = stringOf(location.uri);
-    if (uri !== null) return this.#resolve(uri, stringOf(location.uriBaseId));
-    const artifact = objectOf(this.#artifacts[indexOf(location.index) ?? -1]);
+    if (uri !== null && !this.#hasNested) return this.#resolve(uri, stringOf(location.uriBaseId));
+    const index = indexOf(location.index);
+    const artifact = objectOf(this.#artifacts[index ?? -1]);
+    const listed = objectOf(artifact?.location);
+    if (uri !== null && !(indexOf(artifact?.parentIndex) !== null && listed?.uri === uri)) {
+      return this.#resolve(uri, stringOf(location.uriBaseId));
+    }
+    return index === null ? NOWHERE : this.#listed(index, 0);
+  }
+
+  /**
+   * The place of an artifact of the table; one that is part of another (§3.24.3) is named after it,
+   * `app.zip!/lib/a.c`.
+   */
+  #listed(index: number, depth: number): Place {
+    const artifact = objectOf(this.#artifacts[index]);
     const own = objectOf(artifact?.location);
-    const ownUri = stringOf(own?.uri);
-    return ownUri === null ? NOWHERE : this.#resolve(ownUri, stringOf(own?.uriBaseId));
+    const uri = stringOf(own?.uri);
+    const parent = this.#hasNested ? indexOf(artifact?.parentIndex) : null;
+    if (parent === null || depth >= NESTED_MAX) {
+      return uri === null ? NOWHERE : this.#resolve(uri, stringOf(own?.uriBaseId));
+    }
+    const container = this.#listed(parent, depth + 1);
+    if (uri === null || isForeignUri(uri)) return container;
+    const inner = cleanPath(decodePercentOnce(uri)).replace(/^\//, '');
+    if (container.path === null || inner === '') return this.#resolve(uri, null);
+    const path = this.#notes.text(`${container.path}!/${inner}`, limits.pathCharsMax);
+    return { path, url: null, rawUrl: null };
   }
 
   /**
    * Lines of an artifact's embedded text (§3.24.8), a few at most; null when the text isn't there.
    */
   sourceLines(location: JsonObject, startLine: number, endLine: number): string | null {
-    const index = indexOf(location.index);
+    if (!this.hasSources) return null;
+    const index = indexOf(location.index) ?? this.#embeddedAt(location);
     if (index === null) return null;
     let lines = this.#lines.get(index);
     if (lines === undefined) {
@@ -108,12 +154,33 @@ export class Places {
     return stringOf(lines?.slice(startLine - 1, end).join('\n'));
   }
 
+  #embeddedAt(location: JsonObject): number | null {
+    if (this.#embedded === null) {
+      const embedded = new Map<string, number>();
+      for (const [index, entry] of this.#artifacts.entries()) {
+        const artifact = objectOf(entry);
+        const uri = stringOf(objectOf(artifact?.location)?.uri);
+        if (uri === null || stringOf(objectOf(artifact?.contents)?.text) === null) continue;
+        const key = keyOf(uri, stringOf(objectOf(artifact?.location)?.uriBaseId));
+        if (!embedded.has(key)) embedded.set(key, index);
+      }
+      this.#embedded = embedded;
+    }
+    const uri = this.#embedded.size === 0 ? null : stringOf(location.uri);
+    if (uri === null) return null;
+    return this.#embedded.get(keyOf(uri, stringOf(location.uriBaseId))) ?? null;
+  }
+
   #resolve(uri: string, baseId: string | null): Place {
-    const key = baseId === null ? uri : `${baseId}\n${uri}`;
-    let place = this.#known.get(key);
+    let known = this.#known.get(baseId);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(baseId, known);
+    }
+    let place = known.get(uri);
     if (place === undefined) {
       place = this.#placeOf(uri, baseId);
-      this.#known.set(key, place);
+      known.set(uri, place);
     }
     return place;
   }
@@ -138,11 +205,36 @@ export class Places {
     if (base === undefined || /^(?:file:|[\\/]|[A-Za-z]:[\\/])/i.test(uri)) {
       return relativePath(pathOfUri(uri), this.#roots);
     }
+    if (base.root !== null && this.#mapped.length > 0) {
+      const path = cleanPath(`${base.root}/${decodePercentOnce(`${base.prefix}${uri}`)}`, true);
+      const root = this.#mapped.find((one) => path.startsWith(`${one}/`));
+      if (root !== undefined) return path.slice(root.length + 1);
+    }
     if (base.root !== '') return pathOfUri(`${base.prefix}${uri}`);
     // The machine's root as base (Trivy's ROOTPATH): the path of a CI checkout is still looked for.
     const path = relativePath(pathOfUri(`file:///${base.prefix}${uri}`), this.#roots);
     return path.startsWith('/') ? path.slice(1) : path;
   }
+}
+
+const keyOf = (uri: string, baseId: string | null): string =>
+  baseId === null ? uri : `${baseId}\n${uri}`;
+
+/** §3.23.8: the directories that the report's repositories were checked out into. */
+function mappedRoots(run: JsonObject, bases: ReadonlyMap<string, Base>): string[] {
+  const roots = new Set<string>();
+  for (const entry of listOf(run.versionControlProvenance).slice(0, MAPPED_MAX)) {
+    const mapped = objectOf(objectOf(entry)?.mappedTo);
+    const uri = stringOf(mapped?.uri) ?? '';
+    const base = bases.get(stringOf(mapped?.uriBaseId) ?? '');
+    const isWhole = base === undefined || /^file:/i.test(uri);
+    if (mapped === null || (!isWhole && base.root === null) || isForeignUri(uri)) continue;
+    const path = isWhole
+      ? pathOfUri(uri)
+      : cleanPath(`${base.root}/${decodePercentOnce(`${base.prefix}${uri}`)}`, true);
+    if (isAbsolutePath(path)) roots.add(path);
+  }
+  return [...roots].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
 }
 
 function baseOf(id: string, bases: JsonObject): Base {

@@ -3,16 +3,14 @@
 // flaw is tolerated. The outcome depends on the result and its run, never on its neighbours. Called
 // by sarif.decode.ts, once per result and pass.
 
-import { type DetailSuppression, limits, SARIF_MEMBERS } from '@muster/contract';
+import { limits } from '@muster/contract';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
 import { maskOccurrences } from './masking.rules.ts';
 import {
   type JsonObject,
   listOf,
-  type Notes,
   objectOf,
-  pointerToken,
   preview,
   stringOf,
   stringsOf,
@@ -20,13 +18,13 @@ import {
 import { detailOf } from './sarif-detail.decode.ts';
 import { subjectOf } from './sarif-identity.decode.ts';
 import { type ReadLocation, readLocation } from './sarif-locations.decode.ts';
-import { messageText } from './sarif-message.decode.ts';
+import { messageText, withoutLinks } from './sarif-message.decode.ts';
+import { suppressionsOf } from './sarif-provenance.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { readSaid, severityOf } from './sarif-severity.decode.ts';
-import { isLevel } from './severity.rules.ts';
-
-const KNOWN_MEMBERS: ReadonlySet<string> = new Set<string>(SARIF_MEMBERS.result);
+import { checkResult } from './sarif-shape.decode.ts';
+import { isLevel, severityOfWord } from './severity.rules.ts';
 
 /** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
 const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable', 'informational']);
@@ -38,7 +36,7 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
     const detail = 'A result must be an object.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_not_object', detail } };
   }
-  warnUnknown(result, pointer, run.notes);
+  checkResult(result, pointer, run.notes);
   if (NO_PROBLEM_KINDS.has(result.kind)) {
     return { outcome: 'not_problem', pointer, reason: `kind ${String(result.kind)}` };
   }
@@ -53,6 +51,10 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
     const detail = 'The result has neither message, rule nor location: nothing tells what it is.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_empty', detail } };
   }
+  if (result.message === undefined) {
+    const detail = 'A result has no message; what its rule says stands in for it.';
+    run.notes.warn(`${pointer}/message`, 'message_missing', detail);
+  }
   const message = said ?? (rule.id === '' ? 'A result without a message.' : rule.id);
   return { outcome: 'finding', draft: draftOf(result, pointer, rule, location, message, run) };
 }
@@ -66,16 +68,21 @@ function draftOf(
   run: SarifRun,
 ): FindingDraft {
   const { notes } = run;
-  const subject = subjectOf(result, run.place.tool, rule, location, said);
-  const level = levelOf(result, rule, run);
+  const subject = subjectOf(result, run.place.tool, rule, location, said, run);
+  const configured = run.configured(result, rule);
+  const level = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
-  const saidSeverity = readSaid(properties, stringsOf(properties?.tags));
-  const verdict = severityOf(rule.said, saidSeverity, level);
+  const odd = oddLevel(result.level);
+  const bag = readSaid(properties, stringsOf(properties?.tags));
+  const saidSeverity = odd === null ? bag : { ...bag, raw: [...bag.raw, odd.raw] };
+  const decided = severityOf(rule.said, saidSeverity, level);
+  const isOdd = odd !== null && decided.from === 'level';
+  const verdict = isOdd ? { severity: odd.severity, from: 'level' } : decided;
   const fingerprints = usableFingerprints([
     objectOf(result.fingerprints),
     objectOf(result.partialFingerprints),
   ]);
-  const suppressions = suppressionsOf(result, notes);
+  const suppressions = suppressionsOf(result, rule, run, subject.type === 'secret');
   const message = notes.text(maskOccurrences(said, subject.secret), limits.messageCharsMax);
   const read = {
     rule,
@@ -83,6 +90,7 @@ function draftOf(
     verdict,
     said: saidSeverity,
     level,
+    rank: configured?.rank ?? rule.rank,
     suppressions,
     ignoredFingerprints: fingerprints.ignored,
     location,
@@ -105,14 +113,6 @@ function draftOf(
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
     detail: () => detailOf(result, read, run),
   };
-}
-
-function warnUnknown(result: JsonObject, pointer: string, notes: Notes): void {
-  for (const name of Object.keys(result)) {
-    if (KNOWN_MEMBERS.has(name)) continue;
-    const detail = `A result has no member "${name.slice(0, 64)}"; it is kept as data.`;
-    notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
-  }
 }
 
 /** The first location that has a place, else the first there is (§3.27.12). */
@@ -138,36 +138,26 @@ function targetPath(result: JsonObject, run: SarifRun): string | null {
  * `review` or `open` result has level `none` by the letter; what is to be looked at keeps its
  * rule's level here.
  */
-function levelOf(result: JsonObject, rule: RuleFacts, run: SarifRun): string {
+function levelOf(result: JsonObject, rule: RuleFacts, configured: string | null): string {
   const own = result.level;
   const isUndecided = result.kind === 'review' || result.kind === 'open';
   if (isLevel(own) && !(isUndecided && own === 'none')) return own;
-  return run.configuredLevel(result, rule) ?? rule.level ?? 'warning';
+  const lower = typeof own === 'string' ? own.trim().toLowerCase() : null;
+  if (isLevel(lower) && lower !== 'none') return lower;
+  return configured ?? rule.level ?? 'warning';
 }
 
+/** Converters write "critical" or "Medium" as levels: what isn't one may still name a severity. */
+function oddLevel(level: unknown) {
+  if (typeof level !== 'string' || isLevel(level) || isLevel(level.trim().toLowerCase()))
+    return null;
+  const severity = severityOfWord(level);
+  return severity === null ? null : { severity, raw: ['level', preview(level, 64)] as const };
+}
+
+/** The message's first line, links without their targets (§3.11.6). */
 function firstLine(message: string, ruleId: string): string {
-  const line = message.trim().split(/\r?\n/, 1)[0]?.trim() ?? '';
+  const line = withoutLinks(message.trim().split(/\r?\n/, 1)[0]?.trim() ?? '');
   if (line === '') return ruleId === '' ? 'A result without a message.' : ruleId;
   return preview(line, limits.titleCharsMax);
-}
-
-/**
- * §3.27.23: null and [] mean "not suppressed". An entry that has neither kind nor status is noise
- * (Anchore writes one on every result); an absent status means accepted (§3.35.3).
- */
-function suppressionsOf(result: JsonObject, notes: Notes): DetailSuppression[] {
-  const suppressions: DetailSuppression[] = [];
-  for (const entry of listOf(result.suppressions).slice(0, limits.tagsMax)) {
-    const raw = objectOf(entry);
-    const kind = notes.textOf(raw?.kind, limits.nameCharsMax);
-    const status = notes.textOf(raw?.status, limits.nameCharsMax);
-    if (raw === null || (kind === null && status === null)) continue;
-    const justification = notes.textOf(raw.justification, limits.messageCharsMax);
-    suppressions.push({
-      ...(kind === null ? {} : { kind }),
-      status: status ?? 'accepted',
-      ...(justification === null ? {} : { justification }),
-    });
-  }
-  return suppressions;
 }

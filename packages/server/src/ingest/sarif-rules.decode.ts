@@ -10,25 +10,32 @@ import {
   type JsonObject,
   listOf,
   type Notes,
+  numberOf,
   objectOf,
   preview,
   stringOf,
   stringsOf,
 } from './report-notes.decode.ts';
-import { readSaid, type SaidSeverity } from './sarif-severity.decode.ts';
+import { rawSeverity, readSaid, type SaidSeverity, SILENT } from './sarif-severity.decode.ts';
 import { isLevel } from './severity.rules.ts';
-import { type TaxonNames, taxaOf } from './sarif-taxa.decode.ts';
+import { TaxonBook, type TaxonNames } from './sarif-taxa.decode.ts';
 import { vulnerabilityIdsIn } from './weakness.rules.ts';
 
 /** A rule as results need it; `raw` is null for a rule that the run doesn't describe. */
 export interface RuleFacts {
   readonly id: string;
   readonly raw: JsonObject | null;
+  /** The id that the description itself has: of `CA1000/1` it is `CA1000`. */
+  readonly ownId: string | null;
   readonly name: string | null;
   /** One line that says what is wrong; null when the metadata only repeats the id. */
   readonly title: string | null;
+  /** Level and rank of its default configuration (§3.50). */
   readonly level: string | null;
+  readonly rank: number | null;
   readonly said: SaidSeverity;
+  /** What it says, by source; the same object for all its results. */
+  readonly severityRaw: Readonly<Record<string, string | number>> | null;
   readonly tags: readonly string[];
   readonly weaknesses: TaxonNames;
   readonly vulnerabilityIds: readonly string[];
@@ -62,18 +69,20 @@ const PRECISION: ReadonlyMap<string, number> = new Map([
 const EXTENSIONS_MAX = 500;
 
 export class RuleBook {
+  /** What rules and results are classified under. */
+  readonly taxa: TaxonBook;
   readonly #components: readonly Component[];
-  readonly #run: JsonObject;
   readonly #notes: Notes;
   readonly #byId = new Map<string, RuleFacts>();
   readonly #byReference = new Map<string, RuleFacts>();
 
-  constructor(run: JsonObject, notes: Notes) {
-    this.#run = run;
+  /** `member`: which descriptions of the components it holds (§3.19.23, §3.19.24). */
+  constructor(run: JsonObject, notes: Notes, member: 'rules' | 'notifications' = 'rules') {
+    this.taxa = new TaxonBook(run);
     this.#notes = notes;
     const tool = objectOf(run.tool);
     const raw = [tool?.driver, ...listOf(tool?.extensions).slice(0, EXTENSIONS_MAX)];
-    this.#components = raw.map((component) => componentOf(objectOf(component) ?? {}));
+    this.#components = raw.map((component) => componentOf(objectOf(component) ?? {}, member));
   }
 
   /** The rule of a result; facts with an empty id when the result names none. */
@@ -91,21 +100,15 @@ export class RuleBook {
     let facts = this.#byReference.get(key);
     if (facts === undefined) {
       const target = component === null ? null : this.#componentNamed(component);
-      const found = this.#locate(id, guid, index, target);
+      // An index into a component that isn't there leads nowhere, least of all into the driver.
+      const usable = component !== null && target === null ? null : index;
+      const found = this.#locate(id, guid, usable, target);
       facts = this.#factsOf(id, found);
       this.#byReference.set(key, facts);
       const isById = id !== null && stringOf(found?.rule.id)?.trim() === id;
       if (isById && component === null) this.#byId.set(id, facts);
     }
     return facts;
-  }
-
-  /**
-   * The id of the rule that a reportingDescriptorReference names (§3.52); null when it names none.
-   */
-  idOf(reference: JsonObject): string | null {
-    const facts = this.of({ rule: reference });
-    return facts.id === '' ? null : facts.id;
   }
 
   #locate(
@@ -138,18 +141,22 @@ export class RuleBook {
     return id === null || ownId === null ? { rule, component } : null;
   }
 
-  /** §3.54: by index into the extensions, by guid, by name; without any it is the driver. */
+  /** §3.54: by guid, by name, by index into the extensions; without any it is the driver. */
   #componentNamed(reference: JsonObject): Component | null {
     const index = indexOf(reference.index);
-    if (index !== null && this.#components[index + 1] !== undefined) {
-      return this.#components[index + 1] ?? null;
-    }
+    const indexed = index === null ? undefined : this.#components[index + 1];
+    let isNamed = false;
     for (const member of ['guid', 'name']) {
       const value = stringOf(reference[member]);
-      const found = this.#components.find((one) => value !== null && one.raw[member] === value);
+      if (value === null) continue;
+      isNamed = true;
+      // As with rules, a wrong index never beats a name.
+      if (indexed?.raw[member] === value) return indexed;
+      const found = this.#components.find((one) => one.raw[member] === value);
       if (found !== undefined) return found;
     }
-    return null;
+    if (index !== null) return indexed ?? null;
+    return isNamed ? null : (this.#components[0] ?? null);
   }
 
   #factsOf(id: string | null, found: Found | null): RuleFacts {
@@ -158,20 +165,26 @@ export class RuleBook {
     const ruleId = notes.text(id ?? stringOf(raw?.id)?.trim() ?? '', limits.ruleIdCharsMax);
     const properties = objectOf(raw?.properties);
     const tags = stringsOf(properties?.tags).map((tag) => notes.text(tag, limits.nameCharsMax));
-    const level = objectOf(raw?.defaultConfiguration)?.level;
+    const configuration = objectOf(raw?.defaultConfiguration);
+    const level = configuration?.level;
+    const rank = numberOf(configuration?.rank);
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
     const short = textOfMultiformat(raw?.shortDescription);
+    const said = readSaid(properties, stringsOf(properties?.tags));
     const full = textOfMultiformat(raw?.fullDescription);
     return {
       id: ruleId,
       raw,
+      ownId: stringOf(raw?.id)?.trim() ?? null,
       name,
       title: titleOf(ruleId, short, name),
       level: isLevel(level) ? level : null,
-      said: readSaid(properties, stringsOf(properties?.tags)),
+      rank: rank !== null && rank >= 0 ? rank : null,
+      said,
+      severityRaw: rawSeverity(said, SILENT),
       tags,
-      weaknesses: taxaOf(this.#run, raw, properties, tags),
+      weaknesses: this.taxa.of(raw, properties, tags),
       vulnerabilityIds: idsOfRule(ruleId, raw, tags),
       confidence: PRECISION.get(precision ?? '') ?? null,
       detail: detailOf(name, full ?? short, stringOf(raw?.helpUri), precision, notes),
@@ -180,8 +193,8 @@ export class RuleBook {
   }
 }
 
-function componentOf(raw: JsonObject): Component {
-  const rules = listOf(raw.rules);
+function componentOf(raw: JsonObject, member: 'rules' | 'notifications'): Component {
+  const rules = listOf(raw[member]);
   const byId = new Map<string, JsonObject>();
   const byGuid = new Map<string, JsonObject>();
   for (const entry of rules) {

@@ -21,7 +21,7 @@ export interface SaidSeverity {
   readonly raw: readonly (readonly [string, string | number])[];
 }
 
-const SILENT: SaidSeverity = { score: null, word: null, raw: [] };
+export const SILENT: SaidSeverity = { score: null, word: null, raw: [] };
 
 /**
  * Tools' own property names, those of the finding before those of the rule's author; the first
@@ -40,6 +40,8 @@ const WORD_NAMES = [
   'Priority',
   'InstanceSeverity',
   'problem.severity',
+  'cvssv4_baseSeverity',
+  'cvssv3_baseSeverity',
 ];
 
 const SCORE_NAMES = [
@@ -47,6 +49,7 @@ const SCORE_NAMES = [
   'cvssv3_baseScore',
   'cvssV3_baseScore',
   'cvssv2_baseScore',
+  'cvssv2_score',
   'cvssScore',
   'cvss_score',
   'cvss',

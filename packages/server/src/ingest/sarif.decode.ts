@@ -2,7 +2,7 @@
 // many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
 // Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
-import { limits, SARIF_MEMBERS } from '@muster/contract';
+import { limits } from '@muster/contract';
 import {
   type AnalysisDraft,
   type AssetDraft,
@@ -13,18 +13,19 @@ import {
   type OpenReport,
   type UploadContext,
 } from './draft.rules.ts';
+import { type JsonObject, listOf, memberOf, Notes, objectOf } from './report-notes.decode.ts';
 import {
-  type JsonObject,
-  listOf,
-  memberOf,
-  Notes,
-  objectOf,
-  pointerToken,
-  stringOf,
-} from './report-notes.decode.ts';
+  type External,
+  externalsByRun,
+  lacksResults,
+  warnOfFiles,
+  withExternals,
+} from './sarif-external.decode.ts';
+import { healthOf } from './sarif-health.decode.ts';
 import { decodeResult } from './sarif-result.decode.ts';
 import { type RunPlace, SarifRun } from './sarif-run.decode.ts';
 import { analysisOf, assetOf } from './sarif-frame.decode.ts';
+import { checkLog, checkRun } from './sarif-shape.decode.ts';
 
 /** The run that a list of results belongs to. */
 interface ResultList {
@@ -45,25 +46,29 @@ export function openSarif(
   notes: Notes,
 ): OpenReport {
   const log = logOf(document);
-  warnUnknown(log, SARIF_MEMBERS.log, '', notes);
+  checkLog(log, notes);
   const runs = listOf(log.runs).map((run, index) => {
     if (objectOf(run) !== null) return objectOf(run);
     notes.warn(`/runs/${index}`, 'run_not_object', 'A run must be an object; it is left out.');
     return null;
   });
-  const inline = inlineResults(log, runs, counts, notes);
+  const externals = externalsByRun(log, runs, counts, notes);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new Merged<AssetDraft>((known) => known);
   const lists = new Map<string, ResultList>();
-  for (const [index, run] of runs.entries()) {
-    if (run === null) continue;
+  for (const [index, own] of runs.entries()) {
+    if (own === null) continue;
     const pointer = `/runs/${index}`;
-    warnUnknown(run, SARIF_MEMBERS.run, pointer, notes);
-    warnRun(run, pointer, notes);
+    const beside = externals.get(own) ?? [];
+    const run = withExternals(own, beside);
+    warnRun(own, run, pointer, beside, notes);
     const asset = assetOf(run, context, notes);
     const assetIndex = asset === null ? null : assets.add(`${asset.kind} ${asset.value}`, asset);
-    const more = inline.get(run) ?? [];
-    const draft = analysisOf(run, context, assetIndex, more.length > 0, notes);
+    const listed = [{ pointer, raw: own }, ...beside].filter(({ raw }) =>
+      Array.isArray(raw.results),
+    );
+    const said = analysisOf(run, context, assetIndex, listed.length > 0, notes);
+    const draft = lacksResults(own, beside) ? { ...said, listed: false } : said;
     const { tool, category, branch } = draft;
     const place: RunPlace = {
       tool,
@@ -71,8 +76,7 @@ export function openSarif(
       asset: assetIndex,
       repository: asset?.kind === 'repository' ? asset.value : null,
     };
-    if (Array.isArray(run.results)) lists.set(`${pointer}/results`, { run, place });
-    for (const list of more) lists.set(list, { run, place });
+    for (const part of listed) lists.set(`${part.pointer}/results`, { run, place });
   }
   const report = {
     format: 'sarif' as const,
@@ -104,20 +108,31 @@ function newPass(lists: ReadonlyMap<string, ResultList>): ItemPass {
   };
 }
 
-/** Members of a run that change with every scan and say nothing about its results. */
-const PASSING = ['automationDetails', 'versionControlProvenance', 'conversion', 'properties'];
+/** Members of a run that may change with every scan; what results need of the last two is told below. */
+const PASSING = [
+  'automationDetails',
+  'conversion',
+  'properties',
+  'invocations',
+  'versionControlProvenance',
+];
 
-/** §3.20: of an invocation only what it configures; its times and arguments differ each time. */
+/** Everything in a run that says how its results are read. */
 function contextOf(list: ResultList | undefined): string {
   if (list === undefined) return '';
   const { run, place } = list;
-  const lasting = Object.entries(run).filter(
-    ([name]) => !PASSING.includes(name) && name !== 'invocations',
-  );
-  const configured = listOf(run.invocations).map(
-    (entry) => objectOf(entry)?.ruleConfigurationOverrides ?? null,
-  );
-  return JSON.stringify([place.tool, place.repository, configured, lasting]);
+  const lasting = Object.entries(run).filter(([name]) => !PASSING.includes(name));
+  // §3.20: of an invocation what it configures and where it ran; its times and arguments differ each time.
+  const invocations = listOf(run.invocations).map((entry) => {
+    const invocation = objectOf(entry);
+    return [invocation?.ruleConfigurationOverrides, invocation?.workingDirectory];
+  });
+  // §3.23: where the repository stands, not which commit of it.
+  const mapped = listOf(run.versionControlProvenance).map((entry) => {
+    const provenance = objectOf(entry);
+    return [provenance?.repositoryUri, provenance?.mappedTo];
+  });
+  return JSON.stringify([place.tool, place.repository, invocations, mapped, lasting]);
 }
 
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
@@ -147,82 +162,25 @@ function logOf(document: unknown): JsonObject {
   throw new DocumentRefused('unsupported_sarif_version', '/version', detail);
 }
 
-function warnUnknown(
-  object: JsonObject,
-  known: readonly string[],
+function warnRun(
+  own: JsonObject,
+  run: JsonObject,
   pointer: string,
+  externals: readonly External[],
   notes: Notes,
 ): void {
-  for (const name of Object.keys(object)) {
-    if (known.includes(name)) continue;
-    const detail = `SARIF 2.1.0 has no member "${name.slice(0, 64)}" here; it is ignored.`;
-    notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
-  }
-}
-
-function warnRun(run: JsonObject, pointer: string, notes: Notes): void {
-  if (!Array.isArray(run.results)) {
-    const what = run.results === undefined ? 'absent' : 'not a list';
+  checkRun(own, run.tool, pointer, notes);
+  if (!Array.isArray(own.results) && !externals.some(({ raw }) => Array.isArray(raw.results))) {
+    const what = own.results === undefined ? 'absent' : 'not a list';
     const detail = `\`results\` is ${what}: nothing is concluded from what isn't there.`;
     notes.warn(`${pointer}/results`, 'results_missing', detail);
   }
-  if (objectOf(run.externalPropertyFileReferences) !== null) {
-    const detail = 'External property files are never fetched; what they hold is not read.';
-    notes.warn(`${pointer}/externalPropertyFileReferences`, 'external_file', detail);
-  }
-}
-
-/**
- * §3.13.5: results that stand beside the runs. They belong to the run whose guid or external
- * reference names them, or to the only run; otherwise they can't be placed and are warned about.
- */
-function inlineResults(
-  log: JsonObject,
-  runs: readonly (JsonObject | null)[],
-  counts: ItemCounts,
-  notes: Notes,
-): Map<JsonObject, string[]> {
-  const byRun = new Map<JsonObject, string[]>();
-  const externals = listOf(log.inlineExternalProperties);
-  if (externals.length === 0) return byRun;
-  const { byRunGuid, byGuid } = guidsOf(runs);
-  for (const [index, entry] of externals.entries()) {
-    const external = objectOf(entry);
-    const list = `/inlineExternalProperties/${index}/results`;
-    const count = counts.get(list) ?? 0;
-    if (external === null || !Array.isArray(external.results) || count === 0) continue;
-    const run =
-      byRunGuid.get(stringOf(external.runGuid) ?? '') ??
-      byGuid.get(stringOf(external.guid) ?? '') ??
-      onlyOne(runs);
-    if (run === null) {
-      const detail = `${count} inline results name no run of this log; they are left out.`;
-      notes.warn(list, 'inline_results_unplaced', detail);
-      continue;
-    }
-    const known = byRun.get(run) ?? [];
-    known.push(list);
-    byRun.set(run, known);
-  }
-  return byRun;
-}
-
-/**
- * Runs by their own guid (§3.17.4) and by the guids of their external results (§3.14.2, §3.15.4).
- */
-function guidsOf(runs: readonly (JsonObject | null)[]) {
-  const byRunGuid = new Map<string, JsonObject>();
-  const byGuid = new Map<string, JsonObject>();
-  for (const run of runs) {
-    if (run === null) continue;
-    const guid = stringOf(objectOf(run.automationDetails)?.guid);
-    if (guid !== null && !byRunGuid.has(guid)) byRunGuid.set(guid, run);
-    for (const entry of listOf(objectOf(run.externalPropertyFileReferences)?.results)) {
-      const named = stringOf(objectOf(entry)?.guid);
-      if (named !== null && !byGuid.has(named)) byGuid.set(named, run);
+  warnOfFiles(own, pointer, externals, notes);
+  for (const part of [{ pointer, raw: own }, ...externals]) {
+    for (const trouble of healthOf({ ...part.raw, tool: run.tool }).troubles) {
+      notes.warn(`${part.pointer}${trouble.pointer}`, trouble.code, trouble.detail);
     }
   }
-  return { byRunGuid, byGuid };
 }
 
 function onlyOne(runs: readonly (JsonObject | null)[]): JsonObject | null {

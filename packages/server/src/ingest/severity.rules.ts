@@ -39,6 +39,7 @@ const WORDS: ReadonlyMap<string, Severity> = new Map([
   ['high', 'high'],
   ['error', 'high'],
   ['severe', 'high'],
+  ['important', 'high'],
   ['major', 'high'],
   ['medium', 'medium'],
   ['moderate', 'medium'],

@@ -149,3 +149,56 @@ test('without any content the message is the content, without the numbers of lin
   const { content } = onlyDraft(decodeSarif(document, {})).identity;
   assert.deepEqual(content, ['opened on line, closed on line']);
 });
+
+test('the host localhost is no folder', () => {
+  assert.equal(pathAt('file://localhost/home/ada/x.c'), '/home/ada/x.c');
+  assert.equal(pathAt('file://localhost2/x.c'), '/localhost2/x.c');
+});
+
+test('paths are relative to where the report says that the repository’s root is', () => {
+  const run = (mappedTo: object) => ({
+    originalUriBaseIds: {
+      ROOT: { uri: 'file:///work/' },
+      SRC: { uri: 'file:///work/shop/src/' },
+      LIB: { uri: 'lib%20a/', uriBaseId: 'SRC' },
+    },
+    versionControlProvenance: [{ repositoryUri: 'https://x.test/acme/shop', mappedTo }],
+  });
+  const shop = run({ uri: 'shop', uriBaseId: 'ROOT' });
+  assert.equal(pathAt('shop/a.c', shop, { uriBaseId: 'ROOT' }), 'a.c');
+  assert.equal(pathAt('a.c', shop, { uriBaseId: 'SRC' }), 'src/a.c');
+  assert.equal(pathAt('../a.c', shop, { uriBaseId: 'SRC' }), 'a.c');
+  assert.equal(pathAt('x%20y.c', shop, { uriBaseId: 'LIB' }), 'src/lib a/x y.c');
+  assert.equal(pathAt('file:///work/shop/src/a.c', shop), 'src/a.c');
+  assert.equal(pathAt('a.c', run({ uriBaseId: 'SRC' }), { uriBaseId: 'SRC' }), 'a.c');
+  assert.equal(pathAt('a.c', run({ uri: 'file:///work/shop' }), { uriBaseId: 'SRC' }), 'src/a.c');
+  // Nothing to go by: the base id is the root, as ever.
+  assert.equal(pathAt('a.c', run({ uriBaseId: 'NONE' }), { uriBaseId: 'SRC' }), 'a.c');
+});
+
+test('a file in an archive is named after it, however it is referred to', () => {
+  const artifacts = [
+    { location: { uri: 'dist/app.zip' } },
+    { location: { uri: '/lib/a.c' }, parentIndex: 0 },
+    { parentIndex: 1 },
+    { location: { uri: '../../x' }, parentIndex: 0 },
+    { location: { uri: 'loop' }, parentIndex: 4 },
+  ];
+  const path = (artifactLocation: object) =>
+    draftAt({ physicalLocation: { artifactLocation } }, { artifacts }).path;
+  assert.equal(path({ index: 1 }), 'dist/app.zip!/lib/a.c');
+  assert.equal(path({ uri: '/lib/a.c', index: 1 }), 'dist/app.zip!/lib/a.c');
+  assert.equal(path({ uri: 'other.c', index: 1 }), 'other.c');
+  assert.equal(path({ index: 2 }), 'dist/app.zip!/lib/a.c');
+  assert.equal(path({ index: 3 }), 'dist/app.zip!/x');
+  assert.match(path({ index: 4 }) ?? '', /^loop(?:!\/loop)*$/);
+});
+
+test('embedded source is found by its uri as well as by its index', () => {
+  const artifacts = [
+    { location: { uri: 'a.c', uriBaseId: 'B' }, contents: { text: 'other' } },
+    { location: { uri: 'a.c' }, contents: { text: 'one\ntwo' } },
+  ];
+  const draft = draftAt(at('a.c', { startLine: 2 }), { artifacts });
+  assert.equal(draft.identity.content[0], 'two');
+});

@@ -2,6 +2,7 @@
 // reads it: from bytes, the frame first, then the items one by one.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { FindingDetail } from '@muster/contract';
 import { openCtis } from '../../src/ingest/ctis.decode.ts';
 import { parseFrame, parseItem } from '../../src/ingest/document-parse.decode.ts';
 import { DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
@@ -151,6 +152,19 @@ export function sarif(results: unknown, run: object = {}, driver: object = {}): 
     version: '2.1.0',
     runs: [{ tool: { driver: { name: 'Tool', ...driver } }, results, ...run }],
   };
+}
+
+/** A SARIF result with a rule, a message, and what the test is about. */
+export const result = (more: object): object => ({ ruleId: 'r', message: { text: 'm' }, ...more });
+
+/** The draft of the only result of a run. */
+export function oneResult(more: object, run: object = {}, driver: object = {}): ReadDraft {
+  return onlyDraft(decodeSarif(sarif([result(more)], run, driver), {}));
+}
+
+/** What a finding page would show of the only result of a run. */
+export function detailOfResult(more: object, run: object = {}, driver: object = {}): FindingDetail {
+  return oneResult(more, run, driver).detail as FindingDetail;
 }
 
 /** A CTIS report of some findings. */

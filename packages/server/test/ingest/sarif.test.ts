@@ -4,7 +4,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
-import { decodeSarif, at, drafts, onlyDraft, sarif, warningCodes } from './readers.ts';
+import {
+  decodeSarif,
+  at,
+  detailOfResult,
+  drafts,
+  oneResult,
+  onlyDraft,
+  result,
+  sarif,
+  warningCodes,
+} from './readers.ts';
 
 const refusal = (document: unknown): DocumentRefused => {
   try {
@@ -16,16 +26,8 @@ const refusal = (document: unknown): DocumentRefused => {
   throw new Error('the document was not refused');
 };
 
-const result = (more: object): object => ({ ruleId: 'r', message: { text: 'm' }, ...more });
-const one = (more: object, run: object = {}, driver: object = {}) =>
-  onlyDraft(decodeSarif(sarif([result(more)], run, driver), {}));
-const detailOf = (
-  more: object,
-  run: object = {},
-  driver: object = {},
-): Record<string, unknown> => ({
-  ...one(more, run, driver).detail,
-});
+const one = oneResult;
+const detailOf = detailOfResult;
 
 test('2.1.0 is read in every spelling of its errata, whatever $schema says', () => {
   for (const version of ['2.1.0', '2.1.0-rtm.5', '2.1.0+errata01', ' 2.1.0 ']) {
@@ -380,6 +382,14 @@ test('external files are never fetched; inline results are read where their run 
     ['/inlineExternalProperties/0/results/0'],
   );
   assert.equal(report.analyses[0]?.listed, true);
-  const two = { version: '2.1.0', runs: [{ results: [] }, { results: [] }], ...inline };
+  const named = { tool: { driver: { name: 'Tool' } } };
+  const two = {
+    version: '2.1.0',
+    runs: [
+      { ...named, results: [] },
+      { ...named, results: [] },
+    ],
+    ...inline,
+  };
   assert.deepEqual(warningCodes(decodeSarif(two, {})), ['inline_results_unplaced']);
 });

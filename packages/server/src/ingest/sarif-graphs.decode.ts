@@ -1,0 +1,202 @@
+// Graphs of a SARIF result and ways through them (SARIF 2.1.0 §3.39-§3.43): its own graphs, and of
+// the run's graphs the part that one of its traversals goes through, since a run's graph may be a
+// whole program. Called by sarif-detail.decode.ts.
+
+import {
+  type DetailEdge,
+  type DetailGraph,
+  type DetailNode,
+  type DetailTraversal,
+  limits,
+} from '@muster/contract';
+import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
+import { messageOf, stateOf } from './sarif-flows.decode.ts';
+import { detailLocation, type Reading, readLocation } from './sarif-locations.decode.ts';
+
+interface Node {
+  readonly raw: JsonObject;
+  readonly parent: string | null;
+}
+
+/** A graph whose nodes (nested ones too) and edges can be found by their ids. */
+interface Graph {
+  readonly raw: JsonObject;
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly edges: ReadonlyMap<string, JsonObject>;
+}
+
+/** Nodes in nodes in nodes: deeper than that nobody draws. */
+const NESTING_MAX = 16;
+
+/** Each may go through a graph of its own, whose edges all are looked through. */
+const TRAVERSALS_MAX = 50;
+
+/** The graphs of a run; each is read once, when a traversal first goes through it. */
+export class RunGraphs {
+  readonly #raw: readonly unknown[];
+  readonly #read = new Map<number, Graph | null>();
+
+  constructor(raw: readonly unknown[]) {
+    this.#raw = raw;
+  }
+
+  at(index: number): Graph | null {
+    let graph = this.#read.get(index);
+    if (graph === undefined) {
+      graph = graphOf(this.#raw[index]);
+      this.#read.set(index, graph);
+    }
+    return graph;
+  }
+}
+
+function graphOf(value: unknown): Graph | null {
+  const raw = objectOf(value);
+  if (raw === null) return null;
+  const nodes = new Map<string, Node>();
+  const add = (list: unknown, parent: string | null, depth: number): void => {
+    for (const entry of listOf(list)) {
+      const node = objectOf(entry);
+      const id = stringOf(node?.id);
+      if (node === null || id === null || nodes.has(id)) continue;
+      nodes.set(id, { raw: node, parent });
+      if (depth < NESTING_MAX) add(node.children, id, depth + 1);
+    }
+  };
+  add(raw.nodes, null, 1);
+  const edges = new Map<string, JsonObject>();
+  for (const entry of listOf(raw.edges)) {
+    const edge = objectOf(entry);
+    const id = stringOf(edge?.id);
+    if (edge !== null && id !== null && !edges.has(id)) edges.set(id, edge);
+  }
+  return { raw, nodes, edges };
+}
+
+export interface ReadGraphs {
+  readonly graphs: DetailGraph[];
+  readonly traversals: DetailTraversal[];
+}
+
+/** The graphs that a result has or goes through, and its ways through them. */
+export function detailGraphs(
+  result: JsonObject,
+  runGraphs: RunGraphs,
+  reading: Reading,
+): ReadGraphs {
+  const graphs: DetailGraph[] = [];
+  /** Where a graph of the result or of the run (a negative number) stands in `graphs`. */
+  const indexes = new Map<number, number>();
+  for (const [index, entry] of listOf(result.graphs).entries()) {
+    const graph = graphOf(entry);
+    if (graph === null || graph.nodes.size + graph.edges.size === 0) continue;
+    indexes.set(index, graphs.push(shownGraph(graph, [...graph.edges.keys()], true, reading)) - 1);
+  }
+  const traversals: DetailTraversal[] = [];
+  const ways = listOf(result.graphTraversals);
+  reading.room.omitted += Math.max(0, ways.length - TRAVERSALS_MAX);
+  for (const entry of ways.slice(0, TRAVERSALS_MAX)) {
+    const raw = objectOf(entry);
+    if (raw === null) continue;
+    const own = indexOf(raw.resultGraphIndex);
+    const foreign = own === null ? indexOf(raw.runGraphIndex) : null;
+    const graph = foreign === null ? null : runGraphs.at(foreign);
+    if (foreign !== null && graph !== null && !indexes.has(-1 - foreign)) {
+      const edges = edgesThrough(result, foreign);
+      indexes.set(-1 - foreign, graphs.push(shownGraph(graph, edges, false, reading)) - 1);
+    }
+    const traversal = traversalOf(raw, reading);
+    const index = indexes.get(own ?? -1 - (foreign ?? 0));
+    if (index !== undefined && (own !== null || foreign !== null)) traversal.graph = index;
+    if (traversal.steps.length > 0) traversals.push(traversal);
+  }
+  return { graphs, traversals };
+}
+
+/** The edges that the result's traversals of a run's graph take, in their order. */
+function edgesThrough(result: JsonObject, index: number): string[] {
+  const edges = new Set<string>();
+  for (const entry of listOf(result.graphTraversals).slice(0, TRAVERSALS_MAX)) {
+    const raw = objectOf(entry);
+    if (raw === null || indexOf(raw.runGraphIndex) !== index) continue;
+    for (const step of listOf(raw.edgeTraversals)) {
+      const id = stringOf(objectOf(step)?.edgeId);
+      if (id !== null) edges.add(id);
+    }
+  }
+  return [...edges];
+}
+
+/** The edges and their nodes; all nodes if `isWhole`. Both share the room of the list. */
+function shownGraph(
+  graph: Graph,
+  edgeIds: readonly string[],
+  isWhole: boolean,
+  reading: Reading,
+): DetailGraph {
+  const shown = new Map<string, DetailNode>();
+  const show = (id: string): void => {
+    const node = graph.nodes.get(id);
+    if (node === undefined || shown.has(id) || !reading.room.take()) return;
+    shown.set(id, nodeOf(id, node, reading));
+  };
+  if (isWhole) for (const id of graph.nodes.keys()) show(id);
+  const edges: DetailEdge[] = [];
+  for (const id of edgeIds) {
+    const raw = graph.edges.get(id);
+    const from = stringOf(raw?.sourceNodeId);
+    const to = stringOf(raw?.targetNodeId);
+    if (raw === undefined || from === null || to === null || !reading.room.take()) continue;
+    show(from);
+    show(to);
+    edges.push({
+      edge: nameOf(id, reading),
+      ...labelOf(raw, reading),
+      from: nameOf(from, reading),
+      to: nameOf(to, reading),
+    });
+  }
+  const text = reading.room.text(messageOf(graph.raw.description, reading), reading.run);
+  const description = text === null ? {} : { description: text };
+  return { ...description, nodes: [...shown.values()], edges };
+}
+
+function nodeOf(id: string, node: Node, reading: Reading): DetailNode {
+  const { rule, run, hide, room } = reading;
+  const read = readLocation(node.raw.location, run);
+  return {
+    node: nameOf(id, reading),
+    ...labelOf(node.raw, reading),
+    ...(node.parent === null ? {} : { parent: nameOf(node.parent, reading) }),
+    ...(read === null ? {} : detailLocation(read, rule, run, hide, room)),
+  };
+}
+
+const nameOf = (id: string, { run }: Reading): string => run.notes.text(id, limits.nameCharsMax);
+
+function labelOf(raw: JsonObject, reading: Reading): { label?: string } {
+  const label = reading.room.text(messageOf(raw.label, reading), reading.run);
+  return label === null ? {} : { label };
+}
+
+function traversalOf(raw: JsonObject, reading: Reading): DetailTraversal {
+  const { run, room } = reading;
+  const traversal: DetailTraversal = { steps: [] };
+  const description = room.text(messageOf(raw.description, reading), run);
+  if (description !== null) traversal.description = description;
+  const state = stateOf([raw.immutableState, raw.initialState], reading);
+  if (state !== null) traversal.state = state;
+  for (const entry of listOf(raw.edgeTraversals)) {
+    const step = objectOf(entry);
+    const edge = stringOf(step?.edgeId);
+    if (step === null || edge === null || !room.take()) continue;
+    const message = room.text(messageOf(step.message, reading), run);
+    const after = stateOf([step.finalState], reading);
+    traversal.steps.push({
+      edge: nameOf(edge, reading),
+      ...(message === null ? {} : { message }),
+      ...(after === null ? {} : { state: after }),
+    });
+  }
+  return traversal;
+}

@@ -1,0 +1,161 @@
+// How a SARIF run went, by its invocations and their notifications (SARIF 2.1.0 §3.20, §3.58): whether
+// something may be concluded from what it didn't find, and what of it a sender should read. A failed
+// run is not a clean run. Called by the frame reader and sarif.decode.ts, once per run.
+
+import { limits } from '@muster/contract';
+import { maskAssignments } from './masking.rules.ts';
+import {
+  indexOf,
+  type JsonObject,
+  listOf,
+  Notes,
+  numberOf,
+  objectOf,
+  preview,
+  stringOf,
+} from './report-notes.decode.ts';
+import { messageText } from './sarif-message.decode.ts';
+import { RuleBook } from './sarif-rules.decode.ts';
+import { overrideOf, overridesOf } from './sarif-run.decode.ts';
+import { isLevel } from './severity.rules.ts';
+
+/** What stands at a place of the run and speaks against it. */
+export interface Trouble {
+  /** Below the run's own pointer. */
+  readonly pointer: string;
+  readonly code: 'run_failed' | 'tool_error' | 'tool_warning';
+  readonly detail: string;
+}
+
+export interface Health {
+  /** False when the run failed or an error made its results incomplete (§3.20.14, §3.58.6). */
+  readonly succeeded: boolean;
+  readonly troubles: readonly Trouble[];
+}
+
+const LISTS = ['toolExecutionNotifications', 'toolConfigurationNotifications'] as const;
+
+/** What a notification of each level is called; those of other levels are a log. */
+const SAID = {
+  error: {
+    code: 'tool_error',
+    what: 'an error',
+    meaning: ' What it found may be incomplete, so nothing is closed by it.',
+  },
+  warning: { code: 'tool_warning', what: 'a warning', meaning: '' },
+} as const;
+
+/** CodeQL writes thousands; the first of each level tell the story, and the rest are counted. */
+const SHOWN_MAX = 10;
+
+/** A sentence or two; a warning on a receipt is no log file. */
+const TEXT_CHARS_MAX = 300;
+
+/** Judges a run by its invocations, its converter's included (§3.22.3). */
+export function healthOf(run: JsonObject): Health {
+  const troubles: Trouble[] = [];
+  const invocations = listOf(run.invocations).map(
+    (entry, index) => [`/invocations/${index}`, objectOf(entry)] as const,
+  );
+  const converter = objectOf(objectOf(run.conversion)?.invocation);
+  let book: RuleBook | null = null;
+  let succeeded = true;
+  for (const [pointer, invocation] of [
+    ...invocations,
+    ['/conversion/invocation', converter],
+  ] as const) {
+    if (invocation === null) continue;
+    const failure = failureOf(invocation);
+    if (failure !== null) {
+      succeeded = false;
+      troubles.push({ pointer, code: 'run_failed', detail: failure });
+    }
+    for (const list of LISTS) {
+      const notifications = listOf(invocation[list]);
+      if (notifications.length === 0) continue;
+      book ??= new RuleBook(run, new Notes(), 'notifications');
+      const place = `${pointer}/${list}`;
+      if (!readNotifications(notifications, invocation, place, book, troubles)) succeeded = false;
+    }
+  }
+  return { succeeded, troubles };
+}
+
+/** §3.20.14; a process that didn't even start (§3.20.13) has no results either. */
+function failureOf(invocation: JsonObject): string | null {
+  const start = stringOf(invocation.processStartFailureMessage);
+  if (invocation.executionSuccessful !== false && start === null) return null;
+  const code = numberOf(invocation.exitCode);
+  const reasons = [
+    start,
+    code === null ? null : `exit code ${code}`,
+    stringOf(invocation.exitCodeDescription),
+    stringOf(invocation.exitSignalName),
+  ].flatMap((one) => (one === null ? [] : [safe(one)]));
+  const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
+  return `The report says that this run failed${why}; nothing is concluded from what it lacks.`;
+}
+
+/** False when one of them is an error. */
+function readNotifications(
+  notifications: readonly unknown[],
+  invocation: JsonObject,
+  pointer: string,
+  book: RuleBook,
+  troubles: Trouble[],
+): boolean {
+  const overrides = overridesOf(invocation.notificationConfigurationOverrides, book);
+  let shown = 0;
+  let more = 0;
+  let isGood = true;
+  for (const [index, entry] of notifications.entries()) {
+    const notification = objectOf(entry);
+    if (notification === null) continue;
+    const descriptor = book.of({ rule: notification.descriptor });
+    // §3.58.6: its own level, else as configured, else `warning`.
+    const own = notification.level;
+    const level = isLevel(own)
+      ? own
+      : (overrideOf(overrides, descriptor)?.level ?? descriptor.level ?? 'warning');
+    if (level !== 'error' && level !== 'warning') continue;
+    if (level === 'error') isGood = false;
+    // Errors are said even after many warnings: they decide something.
+    if (shown >= SHOWN_MAX && !(level === 'error' && shown < 2 * SHOWN_MAX)) {
+      more += 1;
+      continue;
+    }
+    shown += 1;
+    troubles.push({
+      pointer: `${pointer}/${index}`,
+      code: SAID[level].code,
+      detail: sentenceOf(notification, level, messageText(notification.message, descriptor)),
+    });
+  }
+  if (more > 0) {
+    const detail = `${more} more warnings and errors of the tool are in the report.`;
+    troubles.push({ pointer, code: SAID[isGood ? 'warning' : 'error'].code, detail });
+  }
+  return isGood;
+}
+
+function sentenceOf(
+  notification: JsonObject,
+  level: keyof typeof SAID,
+  text: string | null,
+): string {
+  const exception = objectOf(notification.exception);
+  const said =
+    text ?? stringOf(exception?.message) ?? stringOf(exception?.kind) ?? 'without a text';
+  const rule = stringOf(objectOf(notification.associatedRule)?.id);
+  const index = indexOf(objectOf(notification.associatedRule)?.index);
+  const about = rule ?? (index === null ? null : `rule ${index}`);
+  const which = about === null ? '' : ` about ${preview(about, 64)}`;
+  const { what, meaning } = SAID[level];
+  return `The tool reports ${what}${which}: ${safe(said)}.${meaning}`;
+}
+
+/** Logs of tools may quote command lines and environments. */
+function safe(text: string): string {
+  const line = text.trim().replaceAll(/\s+/g, ' ').slice(0, limits.messageCharsMax);
+  return preview(maskAssignments(line), TEXT_CHARS_MAX).replace(/\.$/, '');
+}

@@ -1,0 +1,97 @@
+// What a SARIF result says of its own past (SARIF 2.1.0 §3.35 suppressions, §3.48 resultProvenance):
+// who hushed it and why, when it was first seen, what it was converted from. Called by the result and
+// detail readers.
+
+import { type DetailProvenance, type DetailSuppression, limits } from '@muster/contract';
+import { type JsonObject, listOf, objectOf } from './report-notes.decode.ts';
+import { detailLocation, readLocation } from './sarif-locations.decode.ts';
+import type { RuleFacts } from './sarif-rules.decode.ts';
+import type { SarifRun } from './sarif-run.decode.ts';
+
+/**
+ * §3.27.23: null and [] mean "not suppressed". An entry that has neither kind nor status is noise
+ * (Anchore writes one on every result); an absent status means accepted (§3.35.3).
+ */
+export function suppressionsOf(
+  result: JsonObject,
+  rule: RuleFacts,
+  run: SarifRun,
+  hide: boolean,
+): readonly DetailSuppression[] {
+  const entries = listOf(result.suppressions);
+  if (entries.length === 0) return NONE;
+  const { notes } = run;
+  const suppressions: DetailSuppression[] = [];
+  if (entries.length > limits.tagsMax) notes.countCut();
+  for (const entry of entries.slice(0, limits.tagsMax)) {
+    const raw = objectOf(entry);
+    const kind = notes.textOf(raw?.kind, limits.nameCharsMax);
+    const status = notes.textOf(raw?.status, limits.nameCharsMax);
+    if (raw === null || (kind === null && status === null)) continue;
+    const suppression: DetailSuppression = {
+      ...(kind === null ? {} : { kind }),
+      status: status ?? 'accepted',
+    };
+    const justification = notes.textOf(raw.justification, limits.messageCharsMax);
+    if (justification !== null) suppression.justification = justification;
+    const guid = notes.textOf(raw.guid, limits.nameCharsMax);
+    if (guid !== null) suppression.producer_id = guid;
+    const location = raw.location === undefined ? null : readLocation(raw.location, run);
+    if (location !== null) {
+      const shown = detailLocation(location, rule, run, hide);
+      if (Object.keys(shown).length > 0) suppression.location = shown;
+    }
+    // Snyk says in the property bag since when and how long.
+    const properties = objectOf(raw.properties);
+    const since = notes.textOf(properties?.ignoredOn, limits.nameCharsMax);
+    const until = notes.textOf(properties?.expiration, limits.nameCharsMax);
+    if (since !== null) suppression.at = since;
+    if (until !== null) suppression.expires_at = until;
+    suppressions.push(suppression);
+  }
+  return suppressions;
+}
+
+const NONE: readonly DetailSuppression[] = [];
+
+/** Converters name one; more is a history. */
+const SOURCES_MAX = 10;
+
+/** §3.48; null when it says nothing. */
+export function provenanceOf(value: unknown, run: SarifRun): DetailProvenance | null {
+  const raw = objectOf(value);
+  if (raw === null) return null;
+  const provenance: DetailProvenance = {};
+  const texts = [
+    ['first_detected_at', raw.firstDetectionTimeUtc],
+    ['last_detected_at', raw.lastDetectionTimeUtc],
+    ['first_detected_run', raw.firstDetectionRunGuid],
+    ['last_detected_run', raw.lastDetectionRunGuid],
+  ] as const;
+  for (const [name, said] of texts) {
+    const text = run.notes.textOf(said, limits.nameCharsMax);
+    if (text !== null) provenance[name] = text;
+  }
+  const sources: NonNullable<DetailProvenance['converted_from']> = [];
+  const entries = listOf(raw.conversionSources);
+  if (entries.length > SOURCES_MAX) run.notes.countCut();
+  for (const physicalLocation of entries.slice(0, SOURCES_MAX)) {
+    const read = readLocation({ physicalLocation }, run);
+    // The snippet is a piece of the tool's own output: it may repeat a secret, and it is no code.
+    const source = read === null ? {} : placeOnly(read.place, read.startLine);
+    if (Object.keys(source).length > 0) sources.push(source);
+  }
+  if (sources.length > 0) provenance.converted_from = sources;
+  return Object.keys(provenance).length === 0 ? null : provenance;
+}
+
+function placeOnly(
+  place: { readonly path: string | null; readonly url: string | null },
+  line: number | null,
+) {
+  return {
+    ...(place.url === null ? {} : { url: place.url }),
+    ...(place.url !== null || place.path === null ? {} : { path: place.path }),
+    ...(line === null ? {} : { start_line: line }),
+  };
+}

@@ -1,0 +1,166 @@
+// Regions of SARIF results (SARIF 2.1.0 §3.30) → lines, columns and offsets as they are stored.
+// Columns become UTF-16 code units, whatever the tool counts in (§3.14.17), as far as the line is
+// in the document; where it isn't, the place says so. Called by the location, flow and fix readers.
+
+import type { DetailLocation } from '@muster/contract';
+import { indexOf, type JsonObject, objectOf, positionOf, stringOf } from './report-notes.decode.ts';
+import type { SarifRun } from './sarif-run.decode.ts';
+
+/**
+ * `unsaid`: the standard's default is code points, but few of the tools that say nothing count so.
+ */
+export type ColumnUnit = 'utf16_code_units' | 'unicode_code_points' | 'unsaid';
+
+/** §3.14.17; a word that isn't of the standard says nothing. */
+export function columnUnitOf(run: JsonObject): ColumnUnit {
+  if (run.columnKind === 'utf16CodeUnits') return 'utf16_code_units';
+  return run.columnKind === 'unicodeCodePoints' ? 'unicode_code_points' : 'unsaid';
+}
+
+export interface Region {
+  readonly startLine: number | null;
+  readonly startColumn: number | null;
+  readonly endLine: number | null;
+  readonly endColumn: number | null;
+  /** The columns are code points: the tool says so, and the line isn't there to count them anew. */
+  readonly isInCodePoints: boolean;
+  readonly raw: JsonObject | null;
+}
+
+const NO_REGION: Region = {
+  startLine: null,
+  startColumn: null,
+  endLine: null,
+  endColumn: null,
+  isInCodePoints: false,
+  raw: null,
+};
+
+/**
+ * Reads a region of the artifact; `context` is the region around it, if there is one. Line 0, an
+ * end before the start and columns without a line name nothing and are left out.
+ */
+export function readRegion(
+  value: unknown,
+  context: JsonObject | null,
+  artifact: JsonObject | null,
+  run: SarifRun,
+): Region {
+  const raw = objectOf(value);
+  if (raw === null) return NO_REGION;
+  const startLine = positionOf(raw.startLine);
+  if (startLine === null) return { ...NO_REGION, raw };
+  const saidEnd = positionOf(raw.endLine);
+  const endLine = saidEnd !== null && saidEnd >= startLine ? saidEnd : null;
+  const startColumn = positionOf(raw.startColumn);
+  const saidColumn = saidEnd === endLine ? positionOf(raw.endColumn) : null;
+  // A region on one line that ends before it starts (§3.30.8) has no end.
+  const isBackwards =
+    saidColumn !== null && (endLine ?? startLine) === startLine && saidColumn < (startColumn ?? 1);
+  const endColumn = isBackwards ? null : saidColumn;
+  const region = { startLine, startColumn, endLine, endColumn, isInCodePoints: false, raw };
+  if (run.columnUnit === 'utf16_code_units') return region;
+  if ((startColumn ?? 1) === 1 && (endColumn ?? 1) === 1) return region;
+  // The common case costs two looks at short texts.
+  const mayDiffer =
+    run.places.hasSources || hasPairs(raw) || (context !== null && hasPairs(context));
+  if (!mayDiffer && run.columnUnit === 'unsaid') return region;
+  const start = lineOf(raw, context, artifact, startLine, run);
+  const end =
+    endLine === null || endLine === startLine
+      ? start
+      : lineOf(raw, context, artifact, endLine, run);
+  const isUnknown =
+    ((startColumn ?? 1) > 1 && start === null) || ((endColumn ?? 1) > 1 && end === null);
+  return {
+    ...region,
+    startColumn: isUnknown ? startColumn : utf16Column(start, startColumn),
+    endColumn: isUnknown ? endColumn : utf16Column(end, endColumn),
+    isInCodePoints: isUnknown && run.columnUnit === 'unicode_code_points',
+  };
+}
+
+const PAIR = /[\ud800-\udbff]/;
+
+function hasPairs(region: JsonObject): boolean {
+  const text = objectOf(region.snippet)?.text;
+  return typeof text === 'string' && PAIR.test(text);
+}
+
+/** Adds lines and columns to a place, or the offsets where there is no line. */
+export function putRegion(place: Omit<DetailLocation, 'id'>, region: Region): void {
+  const { raw, startLine } = region;
+  if (raw === null) return;
+  if (startLine === null) {
+    putOffsets(place, raw);
+    return;
+  }
+  place.start_line = startLine;
+  if (region.startColumn !== null) place.start_column = region.startColumn;
+  if (region.endLine !== null) place.end_line = region.endLine;
+  if (region.endColumn !== null) place.end_column = region.endColumn;
+  if (region.isInCodePoints) place.column_unit = 'unicode_code_points';
+}
+
+/** §3.30.9-12; -1 means absent. */
+function putOffsets(place: Omit<DetailLocation, 'id'>, raw: JsonObject): void {
+  const members = [
+    ['char_offset', raw.charOffset],
+    ['char_length', raw.charLength],
+    ['byte_offset', raw.byteOffset],
+    ['byte_length', raw.byteLength],
+  ] as const;
+  for (const [name, value] of members) {
+    const number = indexOf(value);
+    if (number !== null) place[name] = number;
+  }
+}
+
+/**
+ * A line from its beginning, from wherever the document has it: the region's own snippet if that
+ * begins with the line, the snippet around it, or the embedded file.
+ */
+function lineOf(
+  region: JsonObject,
+  context: JsonObject | null,
+  artifact: JsonObject | null,
+  line: number,
+  run: SarifRun,
+): string | null {
+  return (
+    lineOfSnippet(region, line) ??
+    (context === null ? null : lineOfSnippet(context, line)) ??
+    (artifact === null ? null : run.places.sourceLines(artifact, line, line))
+  );
+}
+
+function lineOfSnippet(region: JsonObject, line: number): string | null {
+  const text = stringOf(objectOf(region.snippet)?.text);
+  const first = positionOf(region.startLine);
+  if (text === null || first === null || line < first) return null;
+  // The first line of a snippet begins where its region does (§3.30.13).
+  if (line === first && (positionOf(region.startColumn) ?? 1) !== 1) return null;
+  let from = 0;
+  for (let at = first; at < line; at += 1) {
+    const next = text.indexOf('\n', from);
+    if (next === -1) return null;
+    from = next + 1;
+  }
+  const end = text.indexOf('\n', from);
+  return end === -1 ? text.slice(from) : text.slice(from, end);
+}
+
+/** The column in UTF-16 code units of a column in code points, both from 1. */
+export function utf16Column(line: string | null, column: number | null): number | null {
+  if (line === null || column === null) return column;
+  let more = 0;
+  for (let point = 1, at = 0; point < column && at < line.length; point += 1, at += 1) {
+    const unit = line.charCodeAt(at);
+    const next = line.charCodeAt(at + 1);
+    if (unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff) {
+      more += 1;
+      at += 1;
+    }
+  }
+  return column + more;
+}

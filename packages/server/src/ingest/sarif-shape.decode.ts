@@ -1,0 +1,149 @@
+// What in a SARIF log isn't as the standard says, member by member: unknown names, wrong types, words
+// that aren't in their lists. Each is a warning with its place, never a reason to refuse: 13 % of real
+// reports break the official schema somewhere. Called by sarif.decode.ts for the log and its runs,
+// and by the result reader for each result.
+
+import { SARIF_MEMBERS } from '@muster/contract';
+import {
+  type JsonObject,
+  type Notes,
+  objectOf,
+  pointerToken,
+  stringOf,
+} from './report-notes.decode.ts';
+
+type Kind = 'text' | 'number' | 'object' | 'list';
+
+const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
+
+const typed = (kinds: Readonly<Record<Kind, string>>): ReadonlyMap<string, Kind> =>
+  new Map(
+    Object.entries(kinds).flatMap(([kind, names]) =>
+      words(names).map((name): [string, Kind] => [name, kind as Kind]),
+    ),
+  );
+
+/** §3.14; `results` and `tool` have warnings of their own. */
+export const RUN_TYPES: ReadonlyMap<string, Kind> = typed({
+  text: 'baselineGuid language defaultEncoding defaultSourceLanguage columnKind',
+  number: '',
+  object: `externalPropertyFileReferences automationDetails conversion originalUriBaseIds
+    specialLocations properties`,
+  list: `runAggregates taxonomies translations policies invocations versionControlProvenance artifacts
+    logicalLocations addresses threadFlowLocations graphs webRequests webResponses newlineSequences
+    redactionTokens`,
+});
+
+/** §3.27 */
+export const RESULT_TYPES: ReadonlyMap<string, Kind> = typed({
+  text: 'ruleId kind level guid correlationGuid baselineState hostedViewerUri',
+  number: 'ruleIndex occurrenceCount rank',
+  object: `rule message analysisTarget partialFingerprints fingerprints provenance webRequest
+    webResponse properties`,
+  list: `locations stacks codeFlows graphs graphTraversals relatedLocations suppressions attachments
+    workItemUris fixes taxa`,
+});
+
+const KINDS: ReadonlySet<unknown> = new Set(
+  words('pass open informational notApplicable review fail'),
+);
+const LEVELS: ReadonlySet<unknown> = new Set(words('none note warning error'));
+const COLUMN_KINDS: ReadonlySet<unknown> = new Set(words('utf16CodeUnits unicodeCodePoints'));
+const BASELINES: ReadonlySet<unknown> = new Set(words('new unchanged updated absent'));
+
+/** §3.13 */
+export function checkLog(log: JsonObject, notes: Notes): void {
+  for (const name of Object.keys(log)) {
+    if (!LOG_NAMES.has(name)) warnIgnored(name, '', notes);
+  }
+  const externals = log.inlineExternalProperties;
+  if (externals !== undefined && !Array.isArray(externals)) {
+    warnType('inlineExternalProperties', externals, '', notes);
+  }
+}
+
+/** §3.14, without its results; `tool` may stand beside the run. */
+export function checkRun(run: JsonObject, tool: unknown, pointer: string, notes: Notes): void {
+  for (const name of Object.keys(run)) {
+    const kind = RUN_TYPES.get(name);
+    if (kind !== undefined) {
+      if (!fits(run[name], kind)) warnType(name, run[name], pointer, notes);
+    } else if (name !== 'results' && name !== 'tool') {
+      warnIgnored(name, pointer, notes);
+    }
+  }
+  const { columnKind } = run;
+  if (typeof columnKind === 'string' && !COLUMN_KINDS.has(columnKind)) {
+    const detail = `"${columnKind.slice(0, 64)}" is no columnKind; columns are taken as they are.`;
+    notes.warn(`${pointer}/columnKind`, 'unknown_word', detail);
+  }
+  if (stringOf(objectOf(objectOf(tool)?.driver)?.name) === null) {
+    const detail = 'The run doesn’t name its tool; it is filed under "unknown".';
+    notes.warn(`${pointer}/tool/driver/name`, 'tool_missing', detail);
+  }
+}
+
+/** §3.27 */
+export function checkResult(result: JsonObject, pointer: string, notes: Notes): void {
+  for (const name of Object.keys(result)) {
+    const type = RESULT_TYPES.get(name);
+    if (type === undefined) {
+      const detail = `A result has no member "${name.slice(0, 64)}"; it is kept as data.`;
+      notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
+    } else if (!fits(result[name], type) && !isUnderstood(name, result[name])) {
+      warnType(name, result[name], pointer, notes);
+    }
+  }
+  const { kind, level, baselineState } = result;
+  if (kind !== undefined && !KINDS.has(kind)) warnWord('kind', kind, 'fail', pointer, notes);
+  if (level !== undefined && !LEVELS.has(level)) {
+    const instead = 'the severity that it names, or else the rule’s level';
+    warnWord('level', level, instead, pointer, notes);
+  }
+  if (baselineState !== undefined && !BASELINES.has(baselineState)) {
+    warnWord('baselineState', baselineState, 'not said', pointer, notes);
+  }
+}
+
+/**
+ * A message that is a bare text says all that it must; null is how Snyk says that nobody suppressed
+ * the result, on nearly every one.
+ */
+function isUnderstood(name: string, value: unknown): boolean {
+  if (name === 'message') return stringOf(value) !== null;
+  return name === 'suppressions' && value === null;
+}
+
+const LOG_NAMES: ReadonlySet<string> = new Set<string>(SARIF_MEMBERS.log);
+
+function fits(value: unknown, kind: Kind): boolean {
+  if (kind === 'list') return Array.isArray(value);
+  if (kind === 'text') return typeof value === 'string';
+  if (kind === 'number') return typeof value === 'number';
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function warnType(name: string, value: unknown, pointer: string, notes: Notes): void {
+  const what =
+    value === null ? 'null' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+  const detail = `\`${name}\` is ${what}, which it must not be; it is left out.`;
+  notes.warn(`${pointer}/${pointerToken(name)}`, 'wrong_type', detail);
+}
+
+/** §3.27.9, §3.27.10, §3.27.24: words that aren't in their lists. */
+function warnWord(
+  name: string,
+  value: unknown,
+  instead: string,
+  pointer: string,
+  notes: Notes,
+): void {
+  if (typeof value !== 'string') return;
+  const detail = `"${value.slice(0, 64)}" is no ${name}; it is read as ${instead}.`;
+  notes.warn(`${pointer}/${name}`, 'unknown_word', detail);
+}
+
+function warnIgnored(name: string, pointer: string, notes: Notes): void {
+  const detail = `SARIF 2.1.0 has no member "${name.slice(0, 64)}" here; it is ignored.`;
+  notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
+}

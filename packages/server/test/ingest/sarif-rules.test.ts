@@ -1,0 +1,269 @@
+// Which rule a SARIF result is about, which level and rank it has from it, what the message of its
+// rule says, and which weaknesses that makes (SARIF 2.1.0 §3.11, §3.27.5-§3.27.11, §3.50-§3.54).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeSarif, detailOfResult, drafts, oneResult, result, sarif } from './readers.ts';
+
+const nameOf = (more: object, tool: object): string | undefined =>
+  detailOfResult(more, { tool }).rule?.name;
+
+test('two components may have rules of one id; the reference says whose is meant', () => {
+  const rule = (name: string) => ({ id: 'same', name });
+  const tool = {
+    driver: { name: 'T', rules: [rule('of the driver')] },
+    extensions: [
+      { name: 'first', guid: 'G1', rules: [rule('of the first')] },
+      { name: 'second', guid: 'G2', rules: [rule('of the second')] },
+    ],
+  };
+  const named = (toolComponent?: object) =>
+    nameOf({ ruleId: 'same', rule: { ...(toolComponent && { toolComponent }) } }, tool);
+  assert.equal(named(), 'of the driver');
+  assert.equal(named({}), 'of the driver');
+  assert.equal(named({ index: -1 }), 'of the driver');
+  assert.equal(named({ name: 'T' }), 'of the driver');
+  assert.equal(named({ index: 0 }), 'of the first');
+  assert.equal(named({ name: 'second' }), 'of the second');
+  assert.equal(named({ guid: 'G2', name: 'first' }), 'of the second');
+});
+
+test('a wrong component index never beats its name or guid', () => {
+  const tool = {
+    driver: { name: 'T', rules: [] },
+    extensions: [
+      { name: 'first', rules: [{ id: 'x', name: 'x of the first' }] },
+      { name: 'second', rules: [{ id: 'x', name: 'x of the second' }] },
+    ],
+  };
+  const rule = { id: 'x', toolComponent: { name: 'second', index: 0 } };
+  assert.equal(nameOf({ ruleId: 'x', rule }, tool), 'x of the second');
+});
+
+test('an index into a component that is not there leads to no rule', () => {
+  const tool = { driver: { name: 'T', rules: [{ id: 'a', name: 'first of the driver' }] } };
+  const byIndex = (toolComponent: object) =>
+    nameOf({ ruleId: undefined, rule: { index: 0, toolComponent } }, tool);
+  assert.equal(byIndex({ index: 7 }), undefined);
+  assert.equal(byIndex({ name: 'elsewhere' }), undefined);
+  assert.equal(byIndex({}), 'first of the driver');
+});
+
+test('an override changes the level of its rule only, in its own component, of its own invocation', () => {
+  const tool = {
+    driver: {
+      name: 'T',
+      rules: [{ id: 'a', defaultConfiguration: { level: 'note' } }, { id: 'b' }],
+    },
+    extensions: [{ name: 'e', rules: [{ id: 'a' }] }],
+  };
+  const override = (descriptor: object, level: string) => ({
+    descriptor,
+    configuration: { level },
+  });
+  const level = (more: object, invocations: unknown[]) =>
+    detailOfResult(more, { tool, invocations }).level;
+  const first = { ruleConfigurationOverrides: [override({ id: 'a' }, 'error')] };
+  assert.equal(level({ ruleId: 'a' }, [first]), 'error');
+  assert.equal(level({ ruleId: 'b' }, [first]), 'warning');
+  assert.equal(level({ ruleId: 'a', rule: { toolComponent: { index: 0 } } }, [first]), 'warning');
+  const inExtension = override({ id: 'a', toolComponent: { index: 0 } }, 'none');
+  const second = { ruleConfigurationOverrides: [inExtension] };
+  const inSecond = { ruleId: 'a', provenance: { invocationIndex: 1 } };
+  assert.equal(level(inSecond, [first, second]), 'note');
+  assert.equal(
+    level({ ...inSecond, rule: { toolComponent: { index: 0 } } }, [first, second]),
+    'none',
+  );
+  // Of several invocations none is the result's unless it says so.
+  assert.equal(level({ ruleId: 'a' }, [first, second]), 'note');
+  const byIndex = { ruleConfigurationOverrides: [override({ index: 1 }, 'error')] };
+  assert.equal(level({ ruleId: 'b' }, [byIndex]), 'error');
+});
+
+test('an override of a rule holds for its refinements, one of a refinement for that alone', () => {
+  const tool = { driver: { name: 'T', rules: [{ id: 'CA1000' }] } };
+  const overrides = (id: string) => ({
+    invocations: [
+      {
+        ruleConfigurationOverrides: [{ descriptor: { id }, configuration: { level: 'error' } }],
+      },
+    ],
+    tool,
+  });
+  const level = (ruleId: string, run: object) => detailOfResult({ ruleId }, run).level;
+  assert.equal(level('CA1000/1', overrides('CA1000')), 'error');
+  assert.equal(level('CA1000/1', overrides('CA1000/1')), 'error');
+  assert.equal(level('CA1000/2', overrides('CA1000/1')), 'warning');
+});
+
+test('the rank is the result’s, the invocation’s, or the rule’s; -1 says nothing', () => {
+  const rules = [{ id: 'r', defaultConfiguration: { rank: 20 } }];
+  const configuration = { rank: 30 };
+  const invocations = [
+    { ruleConfigurationOverrides: [{ descriptor: { id: 'r' }, configuration }] },
+  ];
+  assert.equal(detailOfResult({ rank: 0 }, { invocations }, { rules }).rank, 0);
+  assert.equal(detailOfResult({ rank: -1 }, { invocations }, { rules }).rank, 30);
+  assert.equal(detailOfResult({}, {}, { rules }).rank, 20);
+  assert.equal(detailOfResult({ rank: -1 }).rank, undefined);
+});
+
+test('words and scores of tools map to severities, the source beside them', () => {
+  const severity = (properties: object) => {
+    const draft = oneResult({ properties });
+    return [draft.severity, draft.detail.severity_from];
+  };
+  assert.deepEqual(severity({ DevSkimSeverity: 'Important' }), [
+    'high',
+    'properties.DevSkimSeverity',
+  ]);
+  assert.deepEqual(severity({ cvssv3_baseSeverity: 'MEDIUM', cvssv2_score: '9.9' }), [
+    'medium',
+    'properties.cvssv3_baseSeverity',
+  ]);
+  assert.deepEqual(severity({ cvssv2_score: '9.9' }), ['high', 'properties.cvssv2_score']);
+  assert.deepEqual(severity({ 'security-severity': '0.0' }), ['info', 'security-severity']);
+});
+
+test('a level in another case is that level, one that names a severity decides it', () => {
+  const severity = (level: unknown, more: object = {}) => {
+    const draft = oneResult({ level, ...more });
+    return [draft.severity, draft.detail.level];
+  };
+  assert.deepEqual(severity('Note'), ['low', 'note']);
+  assert.deepEqual(severity('CRITICAL'), ['critical', 'warning']);
+  assert.deepEqual(severity('whatever'), ['medium', 'warning']);
+  assert.deepEqual(oneResult({ level: 'CRITICAL' }).detail.severity_raw, { level: 'CRITICAL' });
+  const scored = { properties: { 'security-severity': '2' } };
+  assert.deepEqual(severity('CRITICAL', scored), ['low', 'warning']);
+});
+
+test('{{ and }} of a message string are braces even where nothing is filled in', () => {
+  const rules = [
+    { id: 'r', messageStrings: { d: { text: 'a {{0}} {{{0}}} }}', markdown: '*{{0}}* {0}' } } },
+  ];
+  const message = (more: object) => oneResult({ message: { id: 'd', ...more } }, {}, { rules });
+  assert.equal(message({}).message, 'a {0} {{0}} }');
+  const filled = message({ arguments: ['{1}', 'never'] });
+  assert.equal(filled.message, 'a {0} {{1}} }');
+  assert.equal(filled.detail.message_markdown, '*{0}* {1}');
+});
+
+test('a message’s own text is filled in only where there are arguments', () => {
+  const text = 'use ${{ github.ref }} {0}';
+  assert.equal(oneResult({ message: { text } }).message, text);
+  assert.equal(
+    oneResult({ message: { text: 'use {{x}} {0} {00}', arguments: ['y'] } }).message,
+    'use {x} y y',
+  );
+});
+
+test('message ids lead to the rule’s strings before the tool’s, in the rule’s own component', () => {
+  const tool = {
+    driver: { name: 'T', globalMessageStrings: { m: { text: 'global of the driver' } } },
+    extensions: [
+      {
+        name: 'e',
+        globalMessageStrings: { m: { text: 'global of e' }, n: { text: 'n of e' } },
+        rules: [{ id: 'x', messageStrings: { m: { text: 'own of x' } } }],
+      },
+    ],
+  };
+  const message = (more: object, id: string) =>
+    oneResult({ ...more, message: { id } }, { tool }).message;
+  assert.equal(message({ ruleId: 'x' }, 'm'), 'own of x');
+  assert.equal(message({ ruleId: 'x' }, 'n'), 'n of e');
+  assert.equal(message({ ruleId: 'unknown' }, 'm'), 'global of the driver');
+});
+
+test('a title has the texts of links only, the message keeps them whole', () => {
+  const text = 'This [\\[raw\\] value](1) flows [here](https://x.test/a) (2) [and](no link';
+  const draft = oneResult({ message: { text } });
+  assert.equal(draft.title, 'This [raw] value flows here (2) [and](no link');
+  assert.equal(draft.message, text);
+});
+
+test('taxa are found by id before index, in the taxonomy that name or guid says', () => {
+  const taxonomies = [
+    { name: 'Own', guid: 'g-own', taxa: [{ id: 'A' }, { id: 'B', guid: 'g-b' }] },
+    { name: 'CWE', guid: 'g-cwe', taxa: [{ id: '89' }, { id: '79' }] },
+  ];
+  const classes = (...taxa: object[]) => {
+    const { cwe, taxa: others } = detailOfResult({ taxa }, { taxonomies });
+    return [cwe, others];
+  };
+  const cwe = { name: 'cwe' };
+  assert.deepEqual(classes({ id: '79', index: 0, toolComponent: cwe }), [['CWE-79'], undefined]);
+  assert.deepEqual(classes({ index: 0, toolComponent: { guid: 'G-CWE', index: 0 } }), [
+    ['CWE-89'],
+    undefined,
+  ]);
+  assert.deepEqual(classes({ index: 1, toolComponent: { index: 0 } }), [undefined, ['Own/B']]);
+  assert.deepEqual(classes({ guid: 'g-b', toolComponent: { name: 'Own' } }), [
+    undefined,
+    ['Own/B'],
+  ]);
+  // Nothing is known of this taxonomy, but what it is called.
+  assert.deepEqual(classes({ id: 'T1', index: 0, toolComponent: { name: 'Other', index: 1 } }), [
+    undefined,
+    ['Other/T1'],
+  ]);
+  assert.deepEqual(classes({ index: 0, toolComponent: { name: 'Other' } }), [undefined, undefined]);
+});
+
+test('a taxon that lies within one of another taxonomy makes the result belong to both', () => {
+  const target = (id: string, name: string) => ({ target: { id, toolComponent: { name } } });
+  const taxonomies = [
+    {
+      name: 'Categories',
+      taxa: [
+        { id: 'INJ', relationships: [{ ...target('89', 'CWE'), kinds: ['superset'] }] },
+        // Every CWE of the category is one of its parts: a rule of it needn't be any of them.
+        { id: 'BROAD', relationships: [{ ...target('78', 'CWE'), kinds: ['subset'] }] },
+        { id: 'LOOP', relationships: [{ ...target('LOOP', 'Other'), kinds: ['equal'] }] },
+      ],
+    },
+    {
+      name: 'CWE',
+      taxa: [{ id: '89', relationships: [{ ...target('943', 'CWE'), kinds: ['superset'] }] }],
+    },
+    {
+      name: 'Other',
+      taxa: [
+        { id: 'LOOP', relationships: [{ ...target('LOOP', 'Categories'), kinds: ['equal'] }] },
+      ],
+    },
+  ];
+  const classes = (id: string, kinds?: string[]) => {
+    const relationships = [{ ...target(id, 'Categories'), ...(kinds && { kinds }) }];
+    const { cwe, taxa } = detailOfResult(
+      {},
+      { taxonomies },
+      { rules: [{ id: 'r', relationships }] },
+    );
+    return [cwe, taxa];
+  };
+  assert.deepEqual(classes('INJ'), [['CWE-89'], ['Categories/INJ']]);
+  assert.deepEqual(classes('BROAD'), [undefined, ['Categories/BROAD']]);
+  assert.deepEqual(classes('LOOP'), [undefined, ['Categories/LOOP', 'Other/LOOP']]);
+  assert.deepEqual(classes('INJ', ['disjoint']), [undefined, undefined]);
+  assert.deepEqual(classes('INJ', ['canPrecede', 'relevant']), [['CWE-89'], ['Categories/INJ']]);
+});
+
+test('a relationship that leads to another rule is no classification', () => {
+  const rules = [{ id: 'r', relationships: [{ target: { id: 's' } }] }, { id: 's' }];
+  assert.equal(detailOfResult({}, {}, { rules }).taxa, undefined);
+  const taxa = [{ id: 's' }];
+  assert.deepEqual(detailOfResult({}, {}, { rules, taxa }).taxa, ['tool/s']);
+});
+
+test('each result of a rule has the same classes, its own beside them', () => {
+  const rules = [{ id: 'r', properties: { tags: ['CWE-22'] } }];
+  const own = { properties: { cwe: ['CWE-23'] } };
+  const report = decodeSarif(sarif([result({}), result(own)], {}, { rules }), {});
+  assert.deepEqual(
+    drafts(report).map(({ detail }) => detail.cwe),
+    [['CWE-22'], ['CWE-22', 'CWE-23']],
+  );
+});
