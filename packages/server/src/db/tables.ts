@@ -256,6 +256,16 @@ export interface ComponentTable {
   identity: string;
   name: string;
   version: string | null;
+  depends_on: string;
+  document: string;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+export interface EndpointTable {
+  tenant_id: string;
+  asset_id: string;
+  identity: string;
   document: string;
   first_seen_at: number;
   last_seen_at: number;
@@ -353,6 +363,7 @@ export interface Tables {
   scope: ScopeTable;
   analysis: AnalysisTable;
   component: ComponentTable;
+  endpoint: EndpointTable;
   relationship: RelationshipTable;
   finding: FindingTable;
   finding_detail: FindingDetailTable;

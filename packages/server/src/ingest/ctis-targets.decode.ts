@@ -66,7 +66,7 @@ export class Targets {
   ): void {
     if (this.#implicit !== null) return;
     if (this.#listed === 0 && repositoryUrl !== null) {
-      this.#implicit = this.#add('repository', repositoryUrl, notes);
+      this.#implicit = this.add('repository', repositoryUrl, notes);
       return;
     }
     for (const [index, entry] of findings.entries()) {
@@ -76,12 +76,12 @@ export class Targets {
       if (this.#byRef.has(stringOf(finding.asset_ref)?.trim() ?? '')) continue;
       const type = stringOf(finding.asset_type);
       if (type !== null) warnAssetType(type, `${pointer}/${index}/asset_type`, notes);
-      this.#add(kindOfTarget(finding), value, notes);
+      this.add(kindOfTarget(finding), value, notes);
     }
     if (this.#listed > 0) return;
     if (this.#assets.length === 1) this.#implicit = 0;
     else if (this.#assets.length === 0 && stated !== null) {
-      this.#implicit = this.#add(stated.kind, stated.value, notes);
+      this.#implicit = this.add(stated.kind, stated.value, notes);
     }
   }
 
@@ -107,7 +107,8 @@ export class Targets {
     return byValue ?? null;
   }
 
-  #add(kind: AssetKind, value: string, notes: Notes): number | null {
+  /** The index of an asset, added if it isn't among the report's yet; null when the value names nothing. */
+  add(kind: AssetKind, value: string, notes: Notes): number | null {
     const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
     const key = keyOf(kind, value);
     if (normal === null || key === null) return null;

@@ -4,8 +4,10 @@
 // /ingest/ctis, chunks and recon once converted.
 
 import { limits } from '@muster/contract';
+import { readComponents } from './ctis-components.decode.ts';
+import { readEndpoints } from './ctis-endpoints.decode.ts';
 import { decodeFinding } from './ctis-finding.decode.ts';
-import { entriesOf, readAssets, readComponents, readRelationships } from './ctis-frame.decode.ts';
+import { entriesOf, readAssets, readRelationships } from './ctis-frame.decode.ts';
 import { readObject } from './ctis-members.decode.ts';
 import { Targets } from './ctis-targets.decode.ts';
 import {
@@ -21,7 +23,9 @@ import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decod
 import { branchName, contextAsset } from './sarif-frame.decode.ts';
 
 /** A document with none of these is something else. */
-const REPORT_MEMBERS = ['metadata', 'tool', 'assets', 'findings', 'dependencies', 'relationships'];
+const REPORT_MEMBERS = 'metadata tool assets findings dependencies relationships endpoints'.split(
+  ' ',
+);
 
 /**
  * Reads a parsed CTIS document. Throws DocumentRefused, and nothing else, for what isn't CTIS 1.x.
@@ -46,6 +50,7 @@ export function decodeCtis(document: unknown, context: UploadContext): DecodedRe
     notes,
   );
   const analysis = analysisOf(report, metadata, branch, base, targets.implicit, context, notes);
+  const endpoints = readEndpoints(report.endpoints, `${base}/endpoints`, targets, notes);
   const frame = {
     format: 'ctis' as const,
     version,
@@ -54,6 +59,7 @@ export function decodeCtis(document: unknown, context: UploadContext): DecodedRe
     assets: { usable: targets.assets, rejections: assets.rejections },
     components: readComponents(report.dependencies, `${base}/dependencies`, notes),
     relationships,
+    endpoints,
   };
   const implied = targets.implicit === null ? undefined : targets.assets[targets.implicit];
   const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);

@@ -112,6 +112,17 @@ export interface ComponentDraft {
   readonly identity: string;
   readonly name: string;
   readonly version: string | null;
+  /** Identities of the report's components that this one depends on (CTIS §3.3, `depends_on`). */
+  readonly dependsOn: readonly string[];
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+/** What can be called on a web asset (CTIS §3.4). */
+export interface EndpointDraft {
+  /** Index into `assets`. */
+  readonly asset: number;
+  /** `METHOD origin/path`; `ANY` where no method is said. */
+  readonly identity: string;
   readonly document: Readonly<Record<string, unknown>>;
 }
 
@@ -137,6 +148,8 @@ export interface DecodedReport {
   readonly assets: FrameList<AssetDraft>;
   readonly components: FrameList<ComponentDraft>;
   readonly relationships: FrameList<RelationshipDraft>;
+  /** Absent where the format has none. */
+  readonly endpoints?: FrameList<EndpointDraft>;
   /** The first ones (limits.receiptWarningsMax). Those about items are in only once `items()` ran to its end. */
   readonly warnings: readonly Located[];
   /** All warnings, shown or not: code → how many. Complete when `warnings` is. */

@@ -83,6 +83,8 @@ export interface Account {
   readonly assets: FrameCounts;
   readonly dependencies: FrameCounts;
   readonly relationships: FrameCounts;
+  /** Absent where the report was refused before its endpoints were counted. */
+  readonly endpoints?: FrameCounts;
   readonly resolved: number;
   readonly held: number;
   readonly warnings: readonly Located[];
@@ -107,7 +109,8 @@ export function receiptOf(account: Account): Receipt {
   const sum = Object.values(outcomes).reduce((total, count) => total + count, 0);
   if (!account.refused)
     assert(sum === received, `the receipt does not add up: ${sum} of ${received}`);
-  for (const frame of [assets, account.dependencies, account.relationships])
+  const endpoints = account.endpoints ?? noFrame();
+  for (const frame of [assets, account.dependencies, account.relationships, endpoints])
     assertFrame(account, frame);
   const rejectedAny = tally.rejectionsByCode.size > 0;
   return {
@@ -120,6 +123,7 @@ export function receiptOf(account: Account): Receipt {
     assets,
     dependencies: account.dependencies,
     relationships: account.relationships,
+    endpoints,
     resolved: account.resolved,
     suppressed: written.suppressed,
     held: account.held,
