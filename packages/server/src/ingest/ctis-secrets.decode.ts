@@ -64,8 +64,9 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   return { values, certain: values.filter(isCertain), identity, isSecret };
 }
 
+/** Letters and digits without blanks, and no file name. */
 const isCertain = (value: string): boolean =>
-  value.length >= 12 && /\d/.test(value) && /[A-Za-z]/.test(value) && !/\s/.test(value);
+  /^(?=.*\d)(?=.*[A-Za-z])\S{12,}$/.test(value) && !/\.[A-Za-z]{1,5}$/.test(value);
 
 /** The ways in which a value may stand in other texts, longest first. */
 function withSpellings(found: ReadonlySet<string>): string[] {
