@@ -281,6 +281,7 @@ create table relationship (
   last_seen_at bigint not null,
   primary key (tenant_id, from_asset_id, type, to_asset_id)
 );
+create index relationship_by_target on relationship (tenant_id, to_asset_id, type, from_asset_id);
 
 -- ---------------------------------------------------------------- findings
 

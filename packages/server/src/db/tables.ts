@@ -262,14 +262,7 @@ export interface ComponentTable {
   last_seen_at: number;
 }
 
-export interface EndpointTable {
-  tenant_id: string;
-  asset_id: string;
-  identity: string;
-  document: string;
-  first_seen_at: number;
-  last_seen_at: number;
-}
+export type EndpointTable = Omit<ComponentTable, 'name' | 'version' | 'depends_on'>;
 
 export interface RelationshipTable {
   tenant_id: string;

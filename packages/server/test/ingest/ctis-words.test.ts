@@ -101,13 +101,11 @@ test('numbers out of their range and of the wrong type are put aside; zero says 
     'vulnerability/epss_score': 1.5,
     'location/end_line': -3,
   });
-  assert.deepEqual(warnings.map((warning) => warning.split(' ')[0]).sort(), [
-    'out_of_range',
-    'out_of_range',
-    'out_of_range',
-    'out_of_range',
-    'wrong_type',
-  ]);
+  const codes = warnings.map((warning) => warning.split(' ')[0]);
+  assert.deepEqual(
+    ['out_of_range', 'wrong_type'].map((code) => codes.filter((one) => one === code).length),
+    [4, 1],
+  );
 });
 
 test('a member that should be an object and is none is put aside; null and empty texts say nothing', () => {
