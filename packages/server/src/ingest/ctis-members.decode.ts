@@ -98,7 +98,12 @@ function readNested(
   const object = objectOf(value);
   if (object !== null) return readShape(kind, object, pointer, reading);
   if (!Array.isArray(value)) {
-    return setAside(value, pointer, 'wrong_type', 'An object is expected here', reading);
+    return setAside(
+      value,
+      pointer,
+      { code: 'wrong_type', detail: 'An object is expected here' },
+      reading,
+    );
   }
   const kept = rule.itemsMax === null ? value : firstOf(value, rule.itemsMax, reading.notes);
   let changed: unknown[] | null = kept === value ? null : [...kept];
@@ -118,12 +123,22 @@ function readWords(
   reading: Reading,
 ): unknown {
   if (typeof value !== 'string') {
-    return setAside(value, pointer, 'wrong_type', 'A word is expected here', reading);
+    return setAside(
+      value,
+      pointer,
+      { code: 'wrong_type', detail: 'A word is expected here' },
+      reading,
+    );
   }
   if (value.trim() === '') return value;
   const word = value.length > 64 ? undefined : words.get(wordKey(value));
   if (word !== undefined) return word;
-  return setAside(value, pointer, 'unknown_word', 'CTIS has no such word here', reading);
+  return setAside(
+    value,
+    pointer,
+    { code: 'unknown_word', detail: 'CTIS has no such word here' },
+    reading,
+  );
 }
 
 function readNumber(
@@ -134,22 +149,31 @@ function readNumber(
   reading: Reading,
 ): unknown {
   if (typeof value !== 'number') {
-    return setAside(value, pointer, 'wrong_type', 'A number is expected here', reading);
+    return setAside(
+      value,
+      pointer,
+      { code: 'wrong_type', detail: 'A number is expected here' },
+      reading,
+    );
   }
   if (value >= min && (rule.max === null || value <= rule.max)) return value;
   // Go writes zero for what wasn't set.
   if (value === 0) return undefined;
-  return setAside(value, pointer, 'out_of_range', 'The number is out of its range', reading);
+  return setAside(
+    value,
+    pointer,
+    { code: 'out_of_range', detail: 'The number is out of its range' },
+    reading,
+  );
 }
 
 function setAside(
   value: unknown,
   pointer: string,
-  code: string,
-  detail: string,
+  why: { readonly code: string; readonly detail: string },
   { notes, base, aside }: Reading,
 ): undefined {
-  notes.warn(pointer, code, `${detail}; it is kept under properties.`);
+  notes.warn(pointer, why.code, `${why.detail}; it is kept under properties.`);
   aside.push([pointer.slice(base.length + 1), value]);
   return undefined;
 }

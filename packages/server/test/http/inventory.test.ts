@@ -36,13 +36,13 @@ for (const backend of BACKENDS) {
     /** All items of a list, in pages of `limit`. */
     const all = async (path: string, limit: number): Promise<Fields[]> => {
       const items: Fields[] = [];
-      let next: unknown = null;
+      let next: string | null = null;
       do {
-        const cursor = next === null ? '' : `&after=${String(next)}`;
+        const cursor: string = next === null ? '' : `&after=${next}`;
         const joint = path.includes('?') ? '&' : '?';
         const page = await get(`${path}${joint}limit=${limit}${cursor}`);
         items.push(...(page['items'] as Fields[]));
-        next = page['next'];
+        next = page['next'] as string | null;
       } while (next !== null);
       return items;
     };
