@@ -19,7 +19,7 @@ const BY_VERSION = 'hashes the version';
 /** Aliases beyond a few are not what a producer hashes. */
 const VARIANTS_MAX = 4;
 
-/** The recipes whose members the finding has. */
+/** The recipes whose members the finding has, in the order in which they are likely. */
 export function fittingRecipes(fields: RecipeFields): Recipe[] {
   const found: Recipe[] = [];
   const add = (
@@ -33,11 +33,11 @@ export function fittingRecipes(fields: RecipeFields): Recipe[] {
   add('sast', recipes.sast(fields), BY_LINE);
   add('sast', recipes.sast(fields, 0), BY_LINE);
   add('sast-content', recipes.sastContent(fields), null);
-  for (const message of new Set([fields.title, fields.message, ''])) {
+  for (const message of new Set([fields.title, fields.message])) {
     add('generic', recipes.generic(fields, message), BY_LINE);
   }
   // Newer producers hash the masked value; of the raw one, only what the report holds can be tried.
-  for (const secret of ['', ...fields.secrets]) {
+  for (const secret of new Set(['', ...fields.secrets])) {
     add('secret', recipes.secret(fields, secret), BY_LINE);
     if (secret !== '') add('trivy-secret', recipes.trivySecret(fields, secret), BY_LINE, 32);
   }

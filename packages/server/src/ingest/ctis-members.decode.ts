@@ -53,9 +53,11 @@ function readShape(
   const shape = ctisShape(kind);
   const aliases = CTIS_ALIASES[kind];
   let changed: Map<string, unknown> | null = null;
-  for (const [name, value] of Object.entries(object)) {
+  for (const name of Object.keys(object)) {
     const rule = shape.get(name);
-    if (rule === ANYTHING || value === null) continue;
+    if (rule === ANYTHING) continue;
+    const value = object[name];
+    if (value === null) continue;
     if (rule !== undefined) {
       const read = readMember(rule, value, `${pointer}/${name}`, reading);
       if (read !== value) (changed ??= new Map(Object.entries(object))).set(name, read);
@@ -131,6 +133,8 @@ function readWords(
     );
   }
   if (value.trim() === '') return value;
+  // Nearly all are spelled as they ought to be.
+  if (words.get(value) === value) return value;
   const word = value.length > 64 ? undefined : words.get(wordKey(value));
   if (word !== undefined) return word;
   return setAside(

@@ -43,7 +43,9 @@ const GO_SPACE: ReadonlySet<string> = new Set(
     '\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A',
 );
 
-export function goTrim(text: string): string {
+const GO_SPACES = new RegExp(`[${[...GO_SPACE].join('')}]+`);
+
+function goTrim(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && GO_SPACE.has(text.charAt(start))) start += 1;
@@ -123,12 +125,8 @@ export const recipes = {
     }:${normalised(message)}`,
   /** Since 1.3; null for a blank snippet, which has no fingerprint. */
   sastContent: (fields: RecipeFields) => {
-    const words = fields.snippet.split('').map((char) => (GO_SPACE.has(char) ? ' ' : char));
-    const snippet = words
-      .join('')
-      .split(' ')
-      .filter((word) => word !== '')
-      .join(' ');
+    const words = fields.snippet.split(GO_SPACES);
+    const snippet = words.filter((word) => word !== '').join(' ');
     if (snippet === '') return null;
     const path = goTrim(fields.path).replaceAll('\\', '/');
     const parts = [path, normalised(fields.rule), goTrim(fields.logical), sha256Hex(snippet)];
