@@ -162,6 +162,7 @@ export function receipt(
     assets: NONE,
     dependencies: NONE,
     relationships: NONE,
+    endpoints: NONE,
     resolved: 0,
     suppressed: 0,
     held: 0,

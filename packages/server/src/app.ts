@@ -31,7 +31,7 @@ import type { Clock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
 import { commandRoutes } from './operator/commands.routes.ts';
-import { findingRoutes } from './operator/findings.routes.ts';
+import { findingRoutes, inventoryRoutes } from './operator/findings.routes.ts';
 import { keyRoutes } from './operator/keys.routes.ts';
 import { runnerRoutes } from './operator/runners.routes.ts';
 import { uploadRoutes } from './operator/uploads.routes.ts';
@@ -114,6 +114,7 @@ async function wire(
   commandRoutes(app, gate, commands);
   uploadRoutes(app, gate, operator);
   findingRoutes(app, gate, operator);
+  inventoryRoutes(app, gate, operator);
   serviceRoutes(app, gate, {
     version: VERSION,
     databaseKind: database.kind,

@@ -17,7 +17,7 @@ const MEANING: Readonly<Record<FindingOutcome, string>> = {
   rejected: 'could not be used, see below',
 };
 
-const FRAME_PARTS = ['assets', 'dependencies', 'relationships'] as const;
+const FRAME_PARTS = ['assets', 'dependencies', 'relationships', 'endpoints'] as const;
 const FRAME_COLUMNS = ['received', 'created', 'updated', 'duplicate', 'rejected'] as const;
 
 export function ReceiptView({ receipt }: { readonly receipt: Receipt }) {

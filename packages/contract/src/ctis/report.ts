@@ -12,6 +12,8 @@ const OPEN = { additionalProperties: true } as const;
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const whole = (description: string) => Type.Optional(Type.Integer({ description }));
 const bag = (description: string) => Type.Optional(Type.Object({}, { ...OPEN, description }));
+const bags = (description: string) =>
+  Type.Optional(Type.Array(Type.Object({}, OPEN), { description }));
 const texts = (description: string) => Type.Optional(Type.Array(Type.String(), { description }));
 
 /** §1.2 */
@@ -109,6 +111,8 @@ export const CtisFinding = Type.Object(
     location: Type.Optional(CtisLocation),
     network: bag('host, port, protocol, service; since 1.1'),
     web: bag('url, method, parameter; since 1.6'),
+    evidence: text('raw output; since 1.1'),
+    evidence_items: bags('§2.9, up to 20; what `sensitive` points at is masked; since 1.6'),
     vulnerability: bag('§2.4'),
     secret: bag('§2.5'),
     misconfiguration: bag('§2.5'),
@@ -153,6 +157,22 @@ export const CtisRelationship = Type.Object(
   OPEN,
 );
 
+/** §3.4, since 1.6 */
+export const CtisEndpoint = Type.Object(
+  {
+    origin: Type.String({ description: 'scheme://host[:port]' }),
+    path: Type.String({ description: 'begins with a slash; its template is computed' }),
+    id: text('local to the report'),
+    origin_ref: text('id of a listed asset; else the asset is the origin itself'),
+    method: text('GET, POST, … or ANY'),
+    kind: text('page, api, script, form, graphql, websocket, static, other'),
+    source: text('crawl, js, sitemap, robots, spec, har, archive, dast, probe'),
+    auth: text('none, required, redirect_login, unknown'),
+    params: bags('location and name; never values'),
+  },
+  OPEN,
+);
+
 /** §1.1; also understood wrapped as `{"report": …}`. */
 export const CtisReport = Type.Object(
   {
@@ -165,6 +185,7 @@ export const CtisReport = Type.Object(
     ),
     dependencies: Type.Optional(Type.Array(CtisDependency)),
     relationships: Type.Optional(Type.Array(CtisRelationship)),
+    endpoints: Type.Optional(Type.Array(CtisEndpoint)),
     properties: bag('any members'),
   },
   { ...OPEN, title: 'CTIS report' },

@@ -4,7 +4,13 @@ import Type from 'typebox';
 import { bodyErrors, type Endpoint, endpoint } from '../endpoint.ts';
 import { Id, Page, PageQuery } from '../schemas/shapes.ts';
 import { Command, CommandWithAttempts, NewCommand } from '../schemas/command.ts';
-import { Asset, Finding, FindingChange, FindingWithDetail } from '../schemas/finding.ts';
+import {
+  Asset,
+  AssetWithDetail,
+  Finding,
+  FindingChange,
+  FindingWithDetail,
+} from '../schemas/finding.ts';
 import {
   ApiKey,
   NewApiKeyReply,
@@ -355,9 +361,9 @@ export const showAsset = endpoint({
   method: 'GET',
   path: '/api/v1/assets/{id}',
   auth: as('viewer'),
-  summary: 'One asset',
+  summary: 'One asset with all that is known of it',
   params: ById,
   bodyKind: 'none',
-  replies: { 200: Asset },
+  replies: { 200: AssetWithDetail },
   errors: readOne,
 });

@@ -275,6 +275,8 @@ export type FindingDetail = {
   provenance?: DetailProvenance;
   hosted_viewer_uri?: string;
   work_item_uris?: string[];
+  /** The recipe of CTIS §5 by which the producer's `fingerprint` was made, where it is one. */
+  fingerprint_recipe?: string;
   /** Fingerprints that were left out of matching, by name, with the reason. */
   fingerprints_ignored?: Record<string, string>;
 

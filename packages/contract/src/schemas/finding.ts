@@ -79,3 +79,55 @@ export const Asset = Type.Object(
   { $id: 'Asset' },
 );
 export type Asset = Static<typeof Asset>;
+
+export const AssetWithDetail = Type.Object({
+  ...Asset.properties,
+  attributes: Type.Unknown({ description: 'what reports said of it, put together (CTIS §3.1)' }),
+  components: Type.Integer({ description: 'dependencies that reports listed for it' }),
+  endpoints: Type.Integer({ description: 'what can be called on it' }),
+});
+export type AssetWithDetail = Static<typeof AssetWithDetail>;
+
+/** A dependency of an asset (CTIS §3.3). */
+export const Component = Type.Object(
+  {
+    identity: Type.String({ description: 'purl, else ecosystem/name@version' }),
+    name: Type.String(),
+    version: Nullable(Type.String()),
+    depends_on: Type.Array(Type.String(), {
+      description: 'identities of the components of this asset that it depends on',
+    }),
+    detail: Type.Unknown({ description: 'as the newest report has it, under CTIS names' }),
+    first_seen_at: Time,
+    last_seen_at: Time,
+  },
+  { $id: 'Component' },
+);
+export type Component = Static<typeof Component>;
+
+/** How two assets are connected (CTIS §1.2), read as a sentence: `from` `type` `to`. */
+export const Relationship = Type.Object(
+  {
+    type: Type.String(),
+    from_asset_id: Id,
+    from_asset: Type.String({ description: "the asset's display name" }),
+    to_asset_id: Id,
+    to_asset: Type.String({ description: "the asset's display name" }),
+    first_seen_at: Time,
+    last_seen_at: Time,
+  },
+  { $id: 'Relationship' },
+);
+export type Relationship = Static<typeof Relationship>;
+
+/** What can be called on a web asset (CTIS §3.4). */
+export const AssetEndpoint = Type.Object(
+  {
+    identity: Type.String({ description: 'METHOD origin/path; ANY where no method is known' }),
+    detail: Type.Unknown({ description: 'as the newest report has it, under CTIS names' }),
+    first_seen_at: Time,
+    last_seen_at: Time,
+  },
+  { $id: 'AssetEndpoint' },
+);
+export type AssetEndpoint = Static<typeof AssetEndpoint>;

@@ -47,7 +47,8 @@ export const Problem = Type.Object(
 export const PageQuery = {
   limit: Type.Optional(Type.String({ pattern: '^[0-9]{1,4}$', description: 'items a page' })),
   after: Type.Optional(
-    Type.String({ maxLength: 500, description: 'the `next` of the page before' }),
+    // The longest sort key is an identity of 1 KiB, escaped as JSON, then base64url.
+    Type.String({ maxLength: 9000, description: 'the `next` of the page before' }),
   ),
 };
 

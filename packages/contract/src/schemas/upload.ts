@@ -29,7 +29,7 @@ const FindingCounts = Type.Object({
   rejected: count,
 });
 
-/** Of assets, dependencies and relationships: created + updated + duplicate + rejected = received. */
+/** Of assets, dependencies, relationships and endpoints: created + updated + duplicate + rejected = received. */
 const FrameCounts = Type.Object({
   received: count,
   created: count,
@@ -49,6 +49,7 @@ export const Receipt = Type.Object(
     assets: FrameCounts,
     dependencies: FrameCounts,
     relationships: FrameCounts,
+    endpoints: FrameCounts,
     resolved: Type.Integer({ minimum: 0, description: 'closed because they are no longer there' }),
     suppressed: Type.Integer({ minimum: 0, description: 'of the stored ones' }),
     held: Type.Integer({ minimum: 0, description: 'absences held back by the blinding guard' }),

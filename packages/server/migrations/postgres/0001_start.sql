@@ -248,13 +248,26 @@ create table analysis (
   primary key (tenant_id, ref_id, tool, category)
 );
 
--- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version.
+-- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version. depends_on: a JSON list of the
+-- identities that this one depends on, as the newest report has it.
 create table component (
   tenant_id uuid not null,
   asset_id uuid not null,
   identity text collate "C" not null,
   name text collate "C" not null,
   version text collate "C",
+  depends_on text collate "C" not null,
+  document text collate "C" not null,
+  first_seen_at bigint not null,
+  last_seen_at bigint not null,
+  primary key (tenant_id, asset_id, identity)
+);
+
+-- What can be called on a web asset (CTIS endpoints). identity = METHOD origin/path.
+create table endpoint (
+  tenant_id uuid not null,
+  asset_id uuid not null,
+  identity text collate "C" not null,
   document text collate "C" not null,
   first_seen_at bigint not null,
   last_seen_at bigint not null,
@@ -270,6 +283,7 @@ create table relationship (
   last_seen_at bigint not null,
   primary key (tenant_id, from_asset_id, type, to_asset_id)
 );
+create index relationship_by_target on relationship (tenant_id, to_asset_id, type, from_asset_id);
 
 -- ---------------------------------------------------------------- findings
 
@@ -364,7 +378,7 @@ begin
   foreach name in array array[
     'runner', 'api_key', 'command', 'command_attempt', 'upload', 'upload_chunk', 'upload_batch',
     'idempotency', 'asset', 'asset_ref', 'scope', 'analysis', 'component', 'relationship',
-    'finding', 'finding_detail', 'finding_ref', 'finding_event', 'event'
+    'endpoint', 'finding', 'finding_detail', 'finding_ref', 'finding_event', 'event'
   ] loop
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);

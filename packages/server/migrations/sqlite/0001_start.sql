@@ -248,13 +248,26 @@ create table analysis (
   primary key (tenant_id, ref_id, tool, category)
 ) strict, without rowid;
 
--- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version.
+-- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version. depends_on: a JSON list of the
+-- identities that this one depends on, as the newest report has it.
 create table component (
   tenant_id blob not null,
   asset_id blob not null,
   identity text not null,
   name text not null,
   version text,
+  depends_on text not null,
+  document text not null,
+  first_seen_at integer not null,
+  last_seen_at integer not null,
+  primary key (tenant_id, asset_id, identity)
+) strict, without rowid;
+
+-- What can be called on a web asset (CTIS endpoints). identity = METHOD origin/path.
+create table endpoint (
+  tenant_id blob not null,
+  asset_id blob not null,
+  identity text not null,
   document text not null,
   first_seen_at integer not null,
   last_seen_at integer not null,
@@ -270,6 +283,7 @@ create table relationship (
   last_seen_at integer not null,
   primary key (tenant_id, from_asset_id, type, to_asset_id)
 ) strict, without rowid;
+create index relationship_by_target on relationship (tenant_id, to_asset_id, type, from_asset_id);
 
 -- ---------------------------------------------------------------- findings
 

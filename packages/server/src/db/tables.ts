@@ -257,6 +257,16 @@ export interface ComponentTable {
   identity: string;
   name: string;
   version: string | null;
+  depends_on: string;
+  document: string;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+export interface EndpointTable {
+  tenant_id: string;
+  asset_id: string;
+  identity: string;
   document: string;
   first_seen_at: number;
   last_seen_at: number;
@@ -354,6 +364,7 @@ export interface Tables {
   scope: ScopeTable;
   analysis: AnalysisTable;
   component: ComponentTable;
+  endpoint: EndpointTable;
   relationship: RelationshipTable;
   finding: FindingTable;
   finding_detail: FindingDetailTable;
@@ -364,33 +375,24 @@ export interface Tables {
 
 export type TableName = keyof Tables;
 
-/** Columns that hold a UUID: `uuid` on PostgreSQL, 16-byte blobs on SQLite (installation.id, a number, is left alone). */
-export const ID_COLUMNS: ReadonlySet<string> = new Set([
-  ...'tenant_id id runner_id holder_id command_id upload_id created_upload_id last_upload_id'.split(
-    ' ',
-  ),
-  ...'holder_upload_id asset_id from_asset_id to_asset_id ref_id default_ref_id finding_id'.split(
-    ' ',
-  ),
-]);
+const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-/** Columns whose names end in _id and which nevertheless hold text, whatever that text looks like. */
-export const TEXT_ID_COLUMNS: ReadonlySet<string> = new Set(
-  'key_id parent_key_id rule_id enrollment_id'.split(' '),
+/** Columns that hold a UUID: `uuid` on PostgreSQL, 16-byte blobs on SQLite (installation.id, a number, is left alone). */
+export const ID_COLUMNS = names(
+  `tenant_id id runner_id holder_id command_id upload_id created_upload_id last_upload_id
+    holder_upload_id asset_id from_asset_id to_asset_id ref_id default_ref_id finding_id`,
 );
 
-/** Columns that hold byte strings: `bytea` on PostgreSQL, blobs on SQLite. */
-export const BYTES_COLUMNS: ReadonlySet<string> = new Set([
-  ...'answer_digest context_digest detail_digest evidence held_digest master_key_check sealed'.split(
-    ' ',
-  ),
-  ...'secret_hash sha256'.split(' '),
-]);
+/** Columns whose names end in _id and which nevertheless hold text. */
+export const TEXT_ID_COLUMNS = names('key_id parent_key_id rule_id enrollment_id');
 
-/**
- * Whether a column or alias of this name holds an id: one of ID_COLUMNS, or an alias that ends in one of them
- * (`source_asset_id`), but never one of the text columns above.
- */
+/** Columns that hold byte strings: `bytea` on PostgreSQL, blobs on SQLite. */
+export const BYTES_COLUMNS = names(
+  `answer_digest context_digest detail_digest evidence held_digest master_key_check sealed
+    secret_hash sha256`,
+);
+
+/** Whether this is one of ID_COLUMNS or an alias that ends in one (`source_asset_id`), and none of the text columns. */
 export function isIdColumn(name: string): boolean {
   if (ID_COLUMNS.has(name)) return true;
   return name.endsWith('_id') && !TEXT_ID_COLUMNS.has(name);

@@ -16,7 +16,6 @@ import { type FindingId, newId, parseId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import {
   endAcceptances,
-  findAsset,
   findFinding,
   findingDocument,
   findingEvents,
@@ -204,18 +203,6 @@ export async function listAssets(
     after,
     limit,
   });
-}
-
-/** Problem: not_found. */
-export async function showAsset(
-  database: Database,
-  tenantId: TenantId,
-  idText: string,
-): Promise<Asset> {
-  const id = parseId<string>(idText);
-  const row = id === null ? undefined : await findAsset(database.lists(tenantId), tenantId, id);
-  if (row === undefined) throw new Problem('not_found', 'There is no such asset.');
-  return assetView(row);
 }
 
 export function assetView(row: ListedAsset): Asset {

@@ -46,6 +46,7 @@ const ECOSYSTEMS: ReadonlyMap<string, string> = new Map([
   ['ruby', 'gem'],
   ['php', 'composer'],
   ['rust', 'cargo'],
+  ['swiftpm', 'swift'],
 ]);
 
 /** The purl without version, qualifiers and subpath, canonical in case; null when it isn't one. */
@@ -67,12 +68,27 @@ export function purlWithoutVersion(purl: string): string | null {
   return `pkg:${type}/${name.replace(/^@/, '%40')}`;
 }
 
+/** What purl calls the ecosystem that a scanner names; words that purl doesn't have stay, in lower case. */
+export function ecosystemType(word: string): string {
+  const ecosystem = word.trim().toLowerCase();
+  return ECOSYSTEMS.get(ecosystem) ?? ecosystem;
+}
+
+/** The purl in one spelling, with version and qualifiers; null when it isn't one. */
+export function canonicalPurl(purl: string): string | null {
+  const text = purl.trim();
+  const bare = purlWithoutVersion(text);
+  if (bare === null) return null;
+  const end = text.search(/[?#]/);
+  const version = packageOfPurl(text)?.version ?? null;
+  return `${bare}${version === null ? '' : `@${version}`}${end === -1 ? '' : text.slice(end)}`;
+}
+
 /** What a component is, without its version: purl where there is one, else `ecosystem/name`. */
 export function componentIdentity(found: PackageName): string {
   const purl = found.purl === null ? null : purlWithoutVersion(found.purl);
   if (purl !== null) return purl;
-  const ecosystem = found.ecosystem?.trim().toLowerCase() ?? '';
-  const type = ECOSYSTEMS.get(ecosystem) ?? ecosystem;
+  const type = ecosystemType(found.ecosystem ?? '');
   const name = CASELESS_TYPES.has(type) ? found.name.toLowerCase() : found.name;
   return type === '' ? name : `${type}/${name}`;
 }

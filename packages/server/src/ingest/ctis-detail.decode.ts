@@ -3,13 +3,15 @@
 // and secrets masked. Called by ctis-finding.decode.ts after the finding's identity is known.
 
 import { type DetailSuppression, type FindingDetail, limits } from '@muster/contract';
-import { boundedBag, boundedCopy, type Budget, newBudget } from './bounded.decode.ts';
+import { boundedBag, newBudget } from './bounded.decode.ts';
+import { evidenceItems } from './ctis-evidence.decode.ts';
+import type { CtisFingerprints } from './ctis-fingerprints.decode.ts';
 import { flowsOf, stacksOf } from './ctis-flows.decode.ts';
 import { type CtisSubject, publishedIds } from './ctis-identity.decode.ts';
 import { isBlank, unknownMembers } from './ctis-members.decode.ts';
 import { type FindingParts, suppressionStatus } from './ctis-parts.decode.ts';
 import { type CtisPass, type CtisPlace, locationDetail, placeOf } from './ctis-places.decode.ts';
-import { isMasked, MASK, maskAssignments, maskOccurrences, maskValue } from './masking.rules.ts';
+import { isMasked, maskAssignments, maskValue } from './masking.rules.ts';
 import {
   type JsonObject,
   listOf,
@@ -34,46 +36,49 @@ const FLOW_STEPS: ReadonlySet<string> = new Set(
   'sources intermediates sanitizers sinks summary'.split(' '),
 );
 
-/** CTIS §2.1: evidence is raw scanner output. */
-const EVIDENCE_CHARS_MAX = 16 * 1024;
-const EVIDENCE_ITEMS_MAX = 20;
+/** CTIS §4.5: evidence is raw scanner output. */
+const EVIDENCE_CHARS_MAX = 64 * 1024;
+/** CTIS §4.5. */
+const TAG_CHARS_MAX = 100;
+
+/** What is known of a finding when its detail is made. */
+export interface Judged {
+  readonly parts: FindingParts;
+  readonly subject: CtisSubject;
+  readonly location: CtisPlace;
+  readonly severityFrom: string;
+  readonly fingerprints: CtisFingerprints;
+  readonly pointer: string;
+  /** True for findings about a secret. */
+  readonly isSecret: boolean;
+}
 
 /** The detail of one finding. */
-export function detailOf(
-  parts: FindingParts,
-  subject: CtisSubject,
-  location: CtisPlace,
-  ignored: Readonly<Record<string, string>> | null,
-  pointer: string,
-  pass: CtisPass,
-): FindingDetail {
+export function detailOf(judged: Judged, pass: CtisPass): FindingDetail {
+  const { parts, subject, location, fingerprints, isSecret } = judged;
   const { finding } = parts;
   const { notes } = pass;
   const word = stringOf(finding.severity);
-  const detail: FindingDetail = { severity_from: word === null ? 'default' : 'severity' };
+  const detail: FindingDetail = { severity_from: judged.severityFrom };
   const raw: [string, string | number][] = word === null ? [] : [['severity', preview(word, 64)]];
   const score = numberOf(parts.vulnerability?.cvss_score);
   if (score !== null && score !== 0) raw.push(['cvss_score', score]);
   if (raw.length > 0) detail.severity_raw = Object.fromEntries(raw);
   addScalars(detail, finding, pass);
-  const hidden = (text: string): string => maskOccurrences(text, subject.secret);
-  const description = stringOf(finding.description);
-  if (description !== null) {
-    detail.description = notes.text(hidden(description), limits.descriptionCharsMax);
-  }
-  const evidence = subject.type === 'secret' ? null : stringOf(finding.evidence);
-  if (evidence !== null) {
-    detail.evidence = notes.text(maskAssignments(evidence.slice(0, 65_536)), EVIDENCE_CHARS_MAX);
-  }
+  const description = notes.textOf(finding.description, limits.descriptionCharsMax);
+  if (description !== null) detail.description = description;
+  const evidence = isSecret ? null : notes.textOf(finding.evidence, EVIDENCE_CHARS_MAX);
+  if (evidence !== null) detail.evidence = maskAssignments(evidence);
   addClassification(detail, parts, pass);
-  addPlaces(detail, finding, location, subject, pass);
+  addPlaces(detail, finding, location, isSecret, pass);
   if (subject.component !== null) detail.component = componentDetail(subject, pass);
   const suppression = parts.suppression;
   if (suppression !== null && !isBlank(suppression)) {
     detail.suppressions = [suppressionDetail(suppression, pass)];
   }
-  if (ignored !== null) detail.fingerprints_ignored = ignored;
-  addObjects(detail, parts, subject, pointer, pass);
+  if (fingerprints.recipe !== null) detail.fingerprint_recipe = fingerprints.recipe;
+  if (fingerprints.ignored !== null) detail.fingerprints_ignored = fingerprints.ignored;
+  addObjects(detail, judged, pass);
   return detail;
 }
 
@@ -96,14 +101,14 @@ function addScalars(detail: FindingDetail, finding: JsonObject, pass: CtisPass):
   if (rank !== null && rank > 0) detail.rank = rank;
   const count = positionOf(finding.occurrence_count);
   if (count !== null) detail.occurrence_count = count;
-  const rule = notes.textOf(finding.rule_name, limits.nameCharsMax);
+  const rule = notes.textOf(finding.rule_name, limits.titleCharsMax);
   if (rule !== null) detail.rule = { name: rule };
   const viewer = notes.textOf(finding.hosted_viewer_uri, limits.pathCharsMax);
   if (viewer !== null) detail.hosted_viewer_uri = viewer;
   const lists = [
     ['work_item_uris', finding.work_item_uris, limits.referencesMax, limits.pathCharsMax],
     ['references', finding.references, limits.referencesMax, limits.pathCharsMax],
-    ['tags', finding.tags, limits.tagsMax, limits.nameCharsMax],
+    ['tags', finding.tags, limits.tagsMax, TAG_CHARS_MAX],
   ] as const;
   for (const [name, value, itemsMax, charsMax] of lists) {
     const all = stringsOf(value);
@@ -133,10 +138,9 @@ function addPlaces(
   detail: FindingDetail,
   finding: JsonObject,
   location: CtisPlace,
-  subject: CtisSubject,
+  hide: boolean,
   pass: CtisPass,
 ): void {
-  const hide = subject.type === 'secret' || subject.kind === 'secret';
   const own = locationDetail(location, hide, pass);
   if (Object.keys(own).length > 0) detail.locations = [own];
   const related = listOf(finding.related_locations);
@@ -187,18 +191,13 @@ function suppressionDetail(suppression: JsonObject, pass: CtisPass): DetailSuppr
 }
 
 /** CTIS's own objects, within one budget for the finding. */
-function addObjects(
-  detail: FindingDetail,
-  parts: FindingParts,
-  subject: CtisSubject,
-  pointer: string,
-  pass: CtisPass,
-): void {
+function addObjects(detail: FindingDetail, judged: Judged, pass: CtisPass): void {
+  const { parts, pointer } = judged;
   const { finding } = parts;
   const { notes } = pass;
-  const budget = newBudget(subject.secret);
+  const budget = newBudget();
   const bags = [
-    ['vulnerability', scaledPercentile(parts.vulnerability, pointer, pass)],
+    ['vulnerability', parts.vulnerability],
     ['secret', maskedSecret(parts.secret)],
     ['misconfiguration', parts.misconfiguration],
     ['compliance', parts.compliance],
@@ -218,7 +217,7 @@ function addObjects(
   const flow = Object.entries(objectOf(finding.data_flow) ?? {});
   const facts = flow.filter(([name, value]) => !FLOW_STEPS.has(name) && !isBlank(value));
   if (facts.length > 0) others.push(['data_flow', Object.fromEntries(facts)]);
-  const items = evidenceItems(finding.evidence_items, budget, pass);
+  const items = evidenceItems(finding.evidence_items, `${pointer}/evidence_items`, budget, notes);
   const bag = boundedBag(Object.fromEntries(others), notes, budget) ?? {};
   if (items.length > 0) detail.ctis = { ...bag, evidence_items: items };
   else if (Object.keys(bag).length > 0) detail.ctis = bag;
@@ -237,15 +236,6 @@ function remediationOf(parts: FindingParts): JsonObject | null {
   return { ...parts.remediation, recommendation: misplaced };
 }
 
-/** Up to 1.2 the percentile ran to 100 (CTIS §2.4). */
-function scaledPercentile(vulnerability: JsonObject | null, pointer: string, pass: CtisPass) {
-  const percentile = numberOf(vulnerability?.epss_percentile);
-  if (vulnerability === null || percentile === null || percentile <= 1) return vulnerability;
-  const detail = 'A percentile above 1 is taken as a percentage.';
-  pass.notes.warn(`${pointer}/vulnerability/epss_percentile`, 'percentile_scaled', detail);
-  return { ...vulnerability, epss_percentile: Number((percentile / 100).toPrecision(12)) };
-}
-
 function maskedSecret(secret: JsonObject | null): JsonObject | null {
   const value = stringOf(secret?.masked_value);
   return secret === null || value === null || isMasked(value)
@@ -257,41 +247,4 @@ function redactedWeb(value: unknown): unknown {
   const web = objectOf(value);
   const url = stringOf(web?.url);
   return web === null || url === null ? value : { ...web, url: redactUrl(url) };
-}
-
-/** §2.9: each value that `sensitive` points at is masked as a whole. */
-function evidenceItems(value: unknown, budget: Budget, pass: CtisPass): unknown[] {
-  const items: unknown[] = [];
-  for (const entry of listOf(value).slice(0, EVIDENCE_ITEMS_MAX)) {
-    const item = objectOf(entry);
-    if (item === null) continue;
-    const hidden = new Set(listOf(item.sensitive).map((one) => stringOf(objectOf(one)?.pointer)));
-    hidden.delete(null);
-    const copy = boundedCopy(
-      hidden.size === 0 ? item : masked(item, '', hidden),
-      pass.notes,
-      budget,
-    );
-    if (copy !== undefined) items.push(copy);
-  }
-  return items;
-}
-
-/**
- * A copy in which the values at the pointers are masked; depth is bounded by the parser (contract
- * §2).
- */
-function masked(value: unknown, pointer: string, hidden: ReadonlySet<string | null>): unknown {
-  if (hidden.has(pointer) && pointer !== '') return MASK;
-  if (Array.isArray(value)) {
-    return value.map((entry, index) => masked(entry, `${pointer}/${index}`, hidden));
-  }
-  const object = objectOf(value);
-  if (object === null) return value;
-  return Object.fromEntries(
-    Object.entries(object).map(([name, member]) => [
-      name,
-      masked(member, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, hidden),
-    ]),
-  );
 }

@@ -2,17 +2,17 @@
 // rejection. Rejected is only what isn't an object or has nothing to be called by; words outside
 // the lists get a warning and a default. Called by ctis.decode.ts, once per finding and pass.
 
-import { FINDING_TYPES, type FindingType, limits, type Severity } from '@muster/contract';
+import { FINDING_TYPES, type FindingType, limits } from '@muster/contract';
 import { detailOf } from './ctis-detail.decode.ts';
 import { type FingerprintFields, readFingerprints } from './ctis-fingerprints.decode.ts';
 import { subjectOf } from './ctis-identity.decode.ts';
 import { isBlank, readObject } from './ctis-members.decode.ts';
 import { type FindingParts, isSuppressed, partsOf } from './ctis-parts.decode.ts';
 import { type CtisPass, readLocation } from './ctis-places.decode.ts';
+import { type Hidden, hiddenOf, withoutHidden } from './ctis-secrets.decode.ts';
+import { severityOf } from './ctis-severity.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
-import { maskOccurrences } from './masking.rules.ts';
-import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
-import { severityOfWord } from './severity.rules.ts';
+import { listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
 const NO_PROBLEM_KINDS: ReadonlySet<string> = new Set([
   'pass',
@@ -32,7 +32,10 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
   }
   // Trivy adapters write an empty finding for each passed check (CTIS §8, item 28).
   if (isBlank(value)) return { outcome: 'not_problem', pointer, reason: 'empty finding' };
-  const finding = readObject('finding', value, pointer, notes) ?? {};
+  const raw = objectOf(value) ?? {};
+  const hidden = hiddenOf(raw);
+  const shown = hidden === null ? raw : withoutHidden(raw, hidden);
+  const finding = readObject('finding', shown, pointer, notes) ?? {};
   const parts = partsOf(finding, pointer, notes);
   const reason = noProblem(parts);
   if (reason !== null) return { outcome: 'not_problem', pointer, reason };
@@ -44,44 +47,51 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
     const rejection = { pointer: `${pointer}/title`, code: 'title_missing', detail };
     return { outcome: 'rejected', rejection };
   }
-  return { outcome: 'finding', draft: draftOf(parts, ruleId, title.trim(), pointer, pass) };
+  return {
+    outcome: 'finding',
+    draft: draftOf({ parts, ruleId, title: title.trim(), hidden }, pointer, pass),
+  };
 }
 
-function draftOf(
-  parts: FindingParts,
-  ruleId: string | null,
-  title: string,
-  pointer: string,
-  pass: CtisPass,
-): FindingDraft {
+/** A finding that can be called something. */
+interface Named {
+  readonly parts: FindingParts;
+  readonly ruleId: string | null;
+  readonly title: string;
+  readonly hidden: Hidden | null;
+}
+
+function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
+  const { parts, ruleId, title, hidden } = named;
   const { notes, targets } = pass;
   const { finding } = parts;
   const type = typeOf(parts, pointer, notes);
-  const location = readLocation(finding, pointer, pass);
+  const location = readLocation(finding, pass);
   const said = stringOf(finding.message) ?? stringOf(finding.description) ?? title;
-  const subject = subjectOf(parts, type, ruleId ?? '', location, said);
-  const severity = severityOf(finding, pointer, notes);
-  const shown = (text: string, max: number): string =>
-    notes.text(maskOccurrences(text, subject.secret), max);
-  const fields: FingerprintFields = { parts, ruleId: ruleId ?? '', location, title, said };
+  const subject = subjectOf(parts, type, ruleId ?? '', location, said, hidden);
+  const { severity, from } = severityOf(parts, pointer, notes);
+  const secrets = hidden?.values ?? [];
+  const fields: FingerprintFields = { parts, ruleId: ruleId ?? '', location, title, said, secrets };
   const fingerprints = readFingerprints(fields);
+  const isSecret = hidden?.isSecret === true;
+  const judged = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
   return {
     pointer,
     analysis: 0,
     asset: targets.of(finding, pointer, notes),
     type,
     ruleId: notes.text(ruleId ?? '', limits.ruleIdCharsMax),
-    title: shown(title.split(/\r?\n/, 1)[0] ?? title, limits.titleCharsMax),
+    title: notes.text(title.split(/\r?\n/, 1)[0] ?? title, limits.titleCharsMax),
     severity,
     path: location.path,
     startLine: location.startLine,
     startColumn: location.startColumn,
-    message: shown(said, limits.messageCharsMax),
+    message: notes.text(said, limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
     identity: { kind: subject.kind, content: subject.content },
     suppressed: isSuppressed(parts.suppression),
-    detail: () => detailOf(parts, subject, location, fingerprints.ignored, pointer, pass),
+    detail: () => detailOf(judged, pass),
   };
 }
 
@@ -101,11 +111,13 @@ function noProblem(parts: FindingParts): string | null {
 /** rule_id, else the id of what was found: CVE, policy, control, contract weakness. */
 function ruleIdOf(parts: FindingParts): string | null {
   const { finding, vulnerability, misconfiguration, compliance } = parts;
-  const ids = Array.isArray(vulnerability?.cve_ids) ? vulnerability.cve_ids : [];
+  const [cve] = listOf(vulnerability?.cve_ids);
+  const [id] = listOf(vulnerability?.ids);
   return (
     stringOf(finding.rule_id)?.trim() ??
     stringOf(vulnerability?.cve_id)?.trim() ??
-    stringOf(ids[0])?.trim() ??
+    stringOf(cve)?.trim() ??
+    stringOf(objectOf(id)?.id)?.trim() ??
     stringOf(misconfiguration?.policy_id)?.trim() ??
     stringOf(misconfiguration?.avd_id)?.trim() ??
     stringOf(compliance?.control_id)?.trim() ??
@@ -125,14 +137,4 @@ function typeOf(parts: FindingParts, pointer: string, notes: Notes): FindingType
     word === '' ? 'The finding has no type' : `"${word.slice(0, 64)}" is no finding type`;
   notes.warn(`${pointer}/type`, 'unknown_type', `${said}; it is taken as ${type}.`);
   return type;
-}
-
-/** CTIS §4.1; a missing or unknown word is medium, as deployed servers have it. */
-function severityOf(finding: JsonObject, pointer: string, notes: Notes): Severity {
-  const severity = severityOfWord(finding.severity);
-  if (severity !== null) return severity;
-  const word = stringOf(finding.severity);
-  const said = word === null ? 'The severity is missing' : `"${word.slice(0, 64)}" is no severity`;
-  notes.warn(`${pointer}/severity`, 'unknown_severity', `${said}; it is taken as medium.`);
-  return 'medium';
 }

@@ -5,11 +5,12 @@
 
 import { limits } from '@muster/contract';
 import type { FindingParts } from './ctis-parts.decode.ts';
-import { fingerprintWeakness } from './ctis-fingerprint.rules.ts';
+import { judgeFingerprint } from './ctis-fingerprint.rules.ts';
 import type { CtisPlace } from './ctis-places.decode.ts';
+import type { RecipeFields } from './ctis-recipes.rules.ts';
 import { publishedIds } from './ctis-identity.decode.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
-import { objectOf, positionOf, stringOf } from './report-notes.decode.ts';
+import { indexOf, objectOf, positionOf, stringOf } from './report-notes.decode.ts';
 
 export interface FingerprintFields {
   readonly parts: FindingParts;
@@ -17,27 +18,34 @@ export interface FingerprintFields {
   readonly location: CtisPlace;
   readonly title: string;
   readonly said: string;
+  /** What the finding hides, for recipes that hash it. */
+  readonly secrets: readonly string[];
 }
 
-/**
- * Usable ones by name (the producer's own as `fingerprint`), the base as sent, and what was left
- * out.
- */
-export function readFingerprints(fields: FingerprintFields): {
+export interface CtisFingerprints {
+  /** By name; the producer's own as `fingerprint`. */
   readonly usable: Readonly<Record<string, string>>;
+  /** As sent. */
   readonly base: string | null;
+  /** Name → why it was left out. */
   readonly ignored: Readonly<Record<string, string>> | null;
-} {
+  /** The recipe of CTIS §5 by which the producer's own was made. */
+  readonly recipe: string | null;
+}
+
+export function readFingerprints(fields: FingerprintFields): CtisFingerprints {
   const { finding } = fields.parts;
   const sent = stringOf(finding.fingerprint)?.trim() ?? null;
   const base = sent === null ? null : baseOf(sent);
-  const weakness = sent === null ? null : weaknessOf(sent, fields);
+  const verdict = sent === null ? null : judgeFingerprint(sent, recipeFieldsOf(fields));
+  const weakness = verdict?.weakness ?? null;
   const own = sent === null || weakness !== null ? null : { fingerprint: sent };
   const { usable, ignored } = usableFingerprints([own, objectOf(finding.partial_fingerprints)]);
   return {
     usable,
     base,
     ignored: weakness === null ? ignored : { ...ignored, fingerprint: weakness },
+    recipe: verdict?.recipe ?? null,
   };
 }
 
@@ -47,21 +55,45 @@ function baseOf(fingerprint: string): string {
   return text.slice(0, limits.fingerprintCharsMax).toWellFormed();
 }
 
-function weaknessOf(fingerprint: string, fields: FingerprintFields): string | null {
-  const { parts, ruleId, location, title, said } = fields;
-  const raw = objectOf(parts.finding.location);
-  return fingerprintWeakness(fingerprint, {
-    path: stringOf(raw?.path) ?? '',
-    rule: stringOf(parts.finding.rule_id) ?? ruleId,
-    title: stringOf(parts.finding.title) ?? title,
+/** What the recipes hash, as the report says it. */
+function recipeFieldsOf(fields: FingerprintFields): RecipeFields {
+  const { parts, ruleId, location, title, said, secrets } = fields;
+  const { finding, vulnerability, misconfiguration, compliance } = parts;
+  const raw = objectOf(finding.location);
+  const network = objectOf(finding.network);
+  const web = objectOf(finding.web);
+  const web3 = objectOf(finding.web3);
+  const path = stringOf(raw?.path) ?? '';
+  const host = stringOf(network?.host) ?? location.web?.host ?? '';
+  const port = `${indexOf(network?.port) ?? 0}/${stringOf(network?.protocol) ?? 'tcp'}`;
+  const assets = [finding.asset_value, network?.host].map(stringOf);
+  return {
+    path,
+    rule: stringOf(finding.rule_id) ?? ruleId,
+    title: stringOf(finding.title) ?? title,
     message: said,
     startLine: location.startLine ?? 0,
     endLine: positionOf(raw?.end_line) ?? 0,
-    packageName: stringOf(parts.vulnerability?.package) ?? '',
-    packageVersion: stringOf(parts.vulnerability?.affected_version) ?? '',
-    vulnerabilities: publishedIds(parts.vulnerability, ruleId),
-    secrets: parts.secret === null ? [] : secretsOf(fields),
-  });
+    snippet: location.snippet ?? '',
+    logical: location.logical ?? '',
+    packageName: stringOf(vulnerability?.package) ?? '',
+    packageVersion: stringOf(vulnerability?.affected_version) ?? '',
+    vulnerabilities: publishedIds(vulnerability, ruleId),
+    secrets: parts.secret === null ? [] : [...secretsOf(fields), ...secrets.slice(0, 16)],
+    resourceType: stringOf(misconfiguration?.resource_type) ?? '',
+    resourceName: stringOf(misconfiguration?.resource_name) ?? '',
+    framework: stringOf(compliance?.framework) ?? '',
+    control: stringOf(compliance?.control_id) ?? '',
+    assets: [...new Set(assets.filter((asset) => asset !== null))],
+    host,
+    port: network === null ? '' : port,
+    urlPath: (location.web?.address ?? path).replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, ''),
+    parameter: stringOf(objectOf(web?.parameter)?.name) ?? '',
+    contract: stringOf(web3?.contract_address) ?? '',
+    chainId: indexOf(web3?.chain_id) ?? 0,
+    weakness: stringOf(web3?.swc_id) ?? '',
+    contractFunction: stringOf(web3?.function_signature) ?? '',
+  };
 }
 
 function secretsOf({ parts, location }: FingerprintFields): string[] {

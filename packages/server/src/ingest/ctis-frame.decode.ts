@@ -1,27 +1,13 @@
-// The lists of a CTIS report beside its findings: assets, dependencies, relationships (CTIS §3).
-// Each entry becomes usable or a located rejection; ids of assets are what findings and
+// The lists of a CTIS report beside its findings: assets and relationships here, dependencies and
+// endpoints in files of their own (CTIS §3). Each entry becomes usable or a located rejection; ids of assets are what findings and
 // relationships refer to. Called by ctis.decode.ts.
 
 import { ASSET_KINDS, type AssetKind, limits } from '@muster/contract';
 import { normaliseAsset } from './asset.rules.ts';
-import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
-import { packageOfPurl } from './component.rules.ts';
+import { boundedBag, newBudget } from './bounded.decode.ts';
 import { readObject } from './ctis-members.decode.ts';
-import type {
-  AssetDraft,
-  ComponentDraft,
-  FrameList,
-  Located,
-  RelationshipDraft,
-} from './draft.rules.ts';
-import {
-  type JsonObject,
-  listOf,
-  type Notes,
-  objectOf,
-  positionOf,
-  stringOf,
-} from './report-notes.decode.ts';
+import type { AssetDraft, FrameList, Located, RelationshipDraft } from './draft.rules.ts';
+import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { severityOfWord } from './severity.rules.ts';
 
 const KINDS: ReadonlySet<string> = new Set(ASSET_KINDS);
@@ -98,59 +84,10 @@ function assetDraftOf(raw: JsonObject, pointer: string, notes: Notes): AssetDraf
 
 const ASSET_COLUMNS: ReadonlySet<string> = new Set(['id', 'type', 'value', 'name', 'criticality']);
 
-export function readComponents(
-  value: unknown,
-  pointer: string,
-  notes: Notes,
-): FrameList<ComponentDraft> {
-  const usable: ComponentDraft[] = [];
-  const rejections: Located[] = [];
-  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
-    const at = `${pointer}/${index}`;
-    const raw = objectOf(entry) === null ? null : readObject('dependency', entry, at, notes);
-    if (raw === null) {
-      rejections.push(notAnObject(at));
-      continue;
-    }
-    const purl = notes.textOf(raw.purl, limits.pathCharsMax)?.trim() ?? null;
-    const byPurl = purl === null ? null : packageOfPurl(purl);
-    const name = notes.textOf(raw.name, limits.nameCharsMax)?.trim() ?? byPurl?.name ?? null;
-    if (name === null) {
-      const detail = 'A dependency needs a `name` or a purl.';
-      rejections.push({ pointer: `${at}/name`, code: 'name_missing', detail });
-      continue;
-    }
-    const version =
-      notes.textOf(raw.version, limits.nameCharsMax)?.trim() ?? byPurl?.version ?? null;
-    const ecosystem = stringOf(raw.ecosystem)?.trim().toLowerCase() ?? 'other';
-    const named = `${ecosystem}/${name}${version === null ? '' : `@${version}`}`;
-    usable.push({
-      identity: byPurl === null || purl === null ? notes.text(named, limits.pathCharsMax) : purl,
-      name,
-      version,
-      document: dependencyDocument(raw, notes),
-    });
-  }
-  return { usable, rejections };
-}
-
-/** As sent, but for `location.line`/`column` of 1.0–1.2, which are the start (CTIS §8). */
-function dependencyDocument(raw: JsonObject, notes: Notes): JsonObject {
-  const location = objectOf(raw.location);
-  const line = positionOf(location?.line);
-  const column = positionOf(location?.column);
-  const budget = newBudget();
-  if (location === null || (line === null && column === null)) {
-    return boundedBag(raw, notes, budget) ?? {};
-  }
-  const starts: [string, unknown][] = [
-    ['start_line', location.start_line ?? line],
-    ['start_column', location.start_column ?? column],
-  ];
-  const kept = Object.entries(location).filter(([name]) => name !== 'line' && name !== 'column');
-  const fixed = [...Object.entries(raw), ['location', Object.fromEntries([...kept, ...starts])]];
-  return (boundedCopy(Object.fromEntries(fixed), notes, budget) ?? {}) as JsonObject;
-}
+/** CTIS §1.2. The list is open: what another word means, its reader knows. */
+const RELATIONSHIPS: ReadonlySet<string> = new Set(
+  'subdomain_of resolves_to cname_of exposes serves_certificate hosted_by'.split(' '),
+);
 
 /** `byRef` leads from the report's own asset ids to indexes of usable assets. */
 export function readRelationships(
@@ -171,6 +108,10 @@ export function readRelationships(
     const type = notes.textOf(raw.type, limits.nameCharsMax);
     const from = byRef.get(stringOf(raw.from_ref)?.trim() ?? '');
     const to = byRef.get(stringOf(raw.to_ref)?.trim() ?? '');
+    if (type !== null && !RELATIONSHIPS.has(type.trim().toLowerCase())) {
+      const detail = `"${type.slice(0, 64)}" is no relationship of CTIS; it is kept as it is.`;
+      notes.warn(`${at}/type`, 'unknown_word', detail);
+    }
     const problem =
       from === undefined
         ? ([
@@ -193,12 +134,18 @@ export function readRelationships(
       const [member, code, detail] = problem;
       rejections.push({ pointer: `${at}/${member}`, code, detail });
     } else if (from !== undefined && to !== undefined && type !== null) {
-      usable.push({ from, to, type });
+      usable.push({ from, to, type: known(type) });
     }
   }
   return { usable, rejections };
 }
 
-function notAnObject(pointer: string): Located {
+/** CTIS's own words in CTIS's spelling. */
+function known(type: string): string {
+  const word = type.trim().toLowerCase();
+  return RELATIONSHIPS.has(word) ? word : type;
+}
+
+export function notAnObject(pointer: string): Located {
   return { pointer, code: 'item_not_object', detail: 'An object is expected here.' };
 }

@@ -1,16 +1,20 @@
 // What a CTIS finding is about, without its line: the recipe of identity and its content (draft.ts,
-// FindingDraft.identity; the kinds of CTIS §5.3, identity v2). Unmasked values leave this file in
-// `content` and `secret` only. Called by ctis-finding.decode.ts.
+// FindingDraft.identity; the kinds of CTIS §5.3, identity v2). A secret's value leaves this file in
+// `content` only. Called by ctis-finding.decode.ts.
 
 import { type FindingType, limits } from '@muster/contract';
 import { componentIdentity, type PackageName, packageOfPurl } from './component.rules.ts';
 import type { FindingParts } from './ctis-parts.decode.ts';
 import type { CtisPlace } from './ctis-places.decode.ts';
+import type { Hidden } from './ctis-secrets.decode.ts';
 import type { IdentityKind } from './draft.rules.ts';
 import { comparable } from './fingerprints.rules.ts';
-import { isMasked, isTelling } from './masking.rules.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
-import { canonicalVulnerabilityId, vulnerabilityIdsIn } from './weakness.rules.ts';
+import {
+  canonicalVulnerabilityId,
+  vulnerabilityFamily,
+  vulnerabilityIdsIn,
+} from './weakness.rules.ts';
 
 /** What a finding is about. */
 export interface CtisSubject {
@@ -18,8 +22,6 @@ export interface CtisSubject {
   readonly kind: IdentityKind;
   readonly content: readonly string[];
   readonly component: PackageName | null;
-  /** The secret's value where the snippet holds it unmasked. */
-  readonly secret: string | null;
 }
 
 /** Decides recipe and content: secret → resource → component → network → web → code. */
@@ -29,20 +31,15 @@ export function subjectOf(
   ruleId: string,
   location: CtisPlace,
   message: string,
+  hidden: Hidden | null,
 ): CtisSubject {
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): CtisSubject => {
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');
     const usable = isEmpty ? [comparable(message.trim() || ruleId, limits.snippetCharsMax)] : said;
-    return { type, kind, content: usable, component: null, secret: null };
+    return { type, kind, content: usable, component: null };
   };
-  if (type === 'secret' || parts.secret !== null) {
-    const snippet = location.snippet?.trim() ?? null;
-    const secret = snippet === null || isMasked(snippet) ? null : snippet;
-    const masked = stringOf(parts.secret?.masked_value);
-    const telling = masked !== null && isTelling(masked) ? masked : null;
-    return { ...subject('secret', [secret ?? telling]), secret };
-  }
+  if (hidden?.isSecret === true) return subject('secret', [hidden.identity]);
   const resource = resourceOf(parts);
   if (resource !== null) return subject('resource', resource);
   const component = packageOf(parts.vulnerability);
@@ -86,11 +83,12 @@ function packageOf(vulnerability: JsonObject | null): PackageName | null {
   return name === null ? null : { purl: null, ecosystem, name: name.trim(), version };
 }
 
-/** The smallest CVE, else the first other published id, else the rule (CTIS §4.2). */
+/** The smallest CVE, else the first of GHSA, OSV, vendor, else the rule (CTIS §4.2). */
 function vulnerabilityOf(vulnerability: JsonObject | null, ruleId: string): string {
   const ids = publishedIds(vulnerability, ruleId);
-  const cves = ids.filter((id) => id.startsWith('CVE-')).sort();
-  return cves[0] ?? ids[0] ?? ruleId;
+  const first = (family: string) => ids.find((id) => vulnerabilityFamily(id) === family);
+  const [cve] = ids.filter((id) => id.startsWith('CVE-')).sort();
+  return cve ?? first('ghsa') ?? first('osv') ?? ids[0] ?? ruleId;
 }
 
 /** All published ids of a finding, one spelling each. */

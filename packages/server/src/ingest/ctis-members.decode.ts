@@ -1,11 +1,26 @@
-// Members of CTIS objects, tolerantly: known wrong names are read as what they mean, unknown ones
-// are warned about and stay data, texts that are empty count as absent (Go producers write zero
-// values for "not said", CTIS §1.3). Called by the CTIS readers.
+// Members of CTIS objects, tolerantly, down to the leaves: wrong names are read as what they mean, unknown ones are
+// warned about and stay data, words get their one spelling, what is beyond its bounds is cut visibly. A word or number
+// that CTIS doesn't have is taken out of its member and kept under `properties` (CTIS §8, lenient profile). Texts that
+// are empty count as absent (Go producers write zero values for "not said", CTIS §1.3). Called by the CTIS readers.
 
-import { CTIS_ALIASES, CTIS_MEMBERS, type CtisObject } from '@muster/contract';
+import {
+  ANYTHING,
+  CTIS_ALIASES,
+  type CtisObject,
+  type CtisRule,
+  ctisShape,
+  wordKey,
+} from '@muster/contract';
 import { type JsonObject, type Notes, objectOf, pointerToken } from './report-notes.decode.ts';
 
-/** An object of the report under its right names; null when it isn't one. */
+/** What one reading shares: the notes, and what was taken out of its member, by its place below the object. */
+interface Reading {
+  readonly notes: Notes;
+  readonly base: string;
+  readonly aside: [place: string, value: unknown][];
+}
+
+/** An object of the report under its right names, all the way down; null when it isn't one. */
 export function readObject(
   kind: CtisObject,
   value: unknown,
@@ -14,28 +29,180 @@ export function readObject(
 ): JsonObject | null {
   const object = objectOf(value);
   if (object === null) {
-    const isSaid = value !== undefined && value !== null && value !== '';
-    if (isSaid) notes.warn(pointer, 'wrong_type', 'An object is expected here; it is left out.');
+    if (isSaid(value)) {
+      notes.warn(pointer, 'wrong_type', 'An object is expected here; it is left out.');
+    }
     return null;
   }
-  const known = CTIS_MEMBERS[kind];
+  const reading: Reading = { notes, base: pointer, aside: [] };
+  const read = readShape(kind, object, pointer, reading);
+  if (reading.aside.length === 0) return read;
+  const properties = { ...Object.fromEntries(reading.aside), ...objectOf(read.properties) };
+  return { ...read, properties };
+}
+
+const isSaid = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
+
+/** The object itself where there is nothing to change: most are as they ought to be. */
+function readShape(
+  kind: CtisObject,
+  object: JsonObject,
+  pointer: string,
+  reading: Reading,
+): JsonObject {
+  const shape = ctisShape(kind);
   const aliases = CTIS_ALIASES[kind];
-  let renamed: [string, unknown][] | null = null;
+  let changed: Map<string, unknown> | null = null;
   for (const name of Object.keys(object)) {
-    if (known.has(name)) continue;
+    const rule = shape.get(name);
+    if (rule === ANYTHING) continue;
+    const value = object[name];
+    if (value === null) continue;
+    if (rule !== undefined) {
+      const read = readMember(rule, value, `${pointer}/${name}`, reading);
+      if (read !== value) (changed ??= new Map(Object.entries(object))).set(name, read);
+      continue;
+    }
     const right = aliases?.get(name);
     const at = `${pointer}/${pointerToken(name)}`;
     if (right === undefined) {
       const said = `CTIS has no member "${name.slice(0, 64)}" here; it is kept as data.`;
-      notes.warn(at, 'unknown_member', said);
-    } else {
-      notes.warn(at, 'renamed_member', `"${name}" is not a CTIS name; it is read as "${right}".`);
-      if (!Object.hasOwn(object, right)) (renamed ??= []).push([right, object[name]]);
+      reading.notes.warn(at, 'unknown_member', said);
+      continue;
     }
+    const said = `"${name}" is not a CTIS name; it is read as "${right}".`;
+    reading.notes.warn(at, 'renamed_member', said);
+    changed ??= new Map(Object.entries(object));
+    changed.delete(name);
+    if (Object.hasOwn(object, right)) continue;
+    changed.set(right, readMember(shape.get(right) ?? ANYTHING, value, at, reading));
   }
-  if (renamed === null) return object;
-  const right = Object.entries(object).filter(([name]) => aliases?.has(name) !== true);
-  return Object.fromEntries([...right, ...renamed]);
+  if (changed === null) return object;
+  return Object.fromEntries([...changed].filter(([, value]) => value !== undefined));
+}
+
+/** `undefined` takes the member out. */
+function readMember(rule: CtisRule, value: unknown, pointer: string, reading: Reading): unknown {
+  if (value === '') return value;
+  if (rule.shape !== null) return readNested(rule, rule.shape, value, pointer, reading);
+  if (rule.words !== null) return readWords(rule.words, value, pointer, reading);
+  if (rule.min !== null) return readNumber(rule, rule.min, value, pointer, reading);
+  return bounded(rule, value, reading.notes);
+}
+
+function readNested(
+  rule: CtisRule,
+  kind: CtisObject,
+  value: unknown,
+  pointer: string,
+  reading: Reading,
+): unknown {
+  const object = objectOf(value);
+  if (object !== null) return readShape(kind, object, pointer, reading);
+  if (!Array.isArray(value)) {
+    return setAside(
+      value,
+      pointer,
+      { code: 'wrong_type', detail: 'An object is expected here' },
+      reading,
+    );
+  }
+  const kept = rule.itemsMax === null ? value : firstOf(value, rule.itemsMax, reading.notes);
+  let changed: unknown[] | null = kept === value ? null : [...kept];
+  for (const [index, entry] of kept.entries()) {
+    const item = objectOf(entry);
+    if (item === null) continue;
+    const read = readShape(kind, item, `${pointer}/${index}`, reading);
+    if (read !== item) (changed ??= [...kept])[index] = read;
+  }
+  return changed ?? value;
+}
+
+function readWords(
+  words: ReadonlyMap<string, string>,
+  value: unknown,
+  pointer: string,
+  reading: Reading,
+): unknown {
+  if (typeof value !== 'string') {
+    return setAside(
+      value,
+      pointer,
+      { code: 'wrong_type', detail: 'A word is expected here' },
+      reading,
+    );
+  }
+  if (value.trim() === '') return value;
+  // Nearly all are spelled as they ought to be.
+  if (words.get(value) === value) return value;
+  const word = value.length > 64 ? undefined : words.get(wordKey(value));
+  if (word !== undefined) return word;
+  return setAside(
+    value,
+    pointer,
+    { code: 'unknown_word', detail: 'CTIS has no such word here' },
+    reading,
+  );
+}
+
+function readNumber(
+  rule: CtisRule,
+  min: number,
+  value: unknown,
+  pointer: string,
+  reading: Reading,
+): unknown {
+  if (typeof value !== 'number') {
+    return setAside(
+      value,
+      pointer,
+      { code: 'wrong_type', detail: 'A number is expected here' },
+      reading,
+    );
+  }
+  if (value >= min && (rule.max === null || value <= rule.max)) return value;
+  // Go writes zero for what wasn't set.
+  if (value === 0) return undefined;
+  return setAside(
+    value,
+    pointer,
+    { code: 'out_of_range', detail: 'The number is out of its range' },
+    reading,
+  );
+}
+
+function setAside(
+  value: unknown,
+  pointer: string,
+  why: { readonly code: string; readonly detail: string },
+  { notes, base, aside }: Reading,
+): undefined {
+  notes.warn(pointer, why.code, `${why.detail}; it is kept under properties.`);
+  aside.push([pointer.slice(base.length + 1), value]);
+  return undefined;
+}
+
+/** Texts, lists of texts and maps to texts, within the bounds of their member. */
+function bounded(rule: CtisRule, value: unknown, notes: Notes): unknown {
+  const { itemsMax, charsMax } = rule;
+  const text = (entry: unknown): unknown =>
+    charsMax !== null && typeof entry === 'string' ? notes.text(entry, charsMax) : entry;
+  if (Array.isArray(value)) {
+    const kept = itemsMax === null ? value : firstOf(value, itemsMax, notes);
+    return charsMax === null ? kept : kept.map(text);
+  }
+  const map = objectOf(value);
+  if (map === null) return text(value);
+  const entries = Object.entries(map);
+  if (charsMax === null && (itemsMax === null || entries.length <= itemsMax)) return value;
+  const kept = itemsMax === null ? entries : firstOf(entries, itemsMax, notes);
+  return Object.fromEntries(kept.map(([name, entry]) => [name, text(entry)]));
+}
+
+function firstOf<T>(list: readonly T[], max: number, notes: Notes): readonly T[] {
+  if (list.length <= max) return list;
+  notes.countCut();
+  return list.slice(0, max);
 }
 
 /**
@@ -43,7 +210,7 @@ export function readObject(
  * none.
  */
 export function unknownMembers(kind: CtisObject, object: JsonObject): JsonObject | null {
-  const known = CTIS_MEMBERS[kind];
+  const known = ctisShape(kind);
   const names = Object.keys(object).filter((name) => !known.has(name) && name !== 'recommendation');
   return names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, object[name]]));
 }

@@ -1,9 +1,15 @@
 // The detail objects of a CTIS finding (CTIS §2.4, §2.5, §2.7) under their right names, read once
 // per finding and handed to everything that needs them. Called by ctis-finding.decode.ts.
 
-import { isBlank, readObject } from './ctis-members.decode.ts';
-import type { JsonObject, Notes } from './report-notes.decode.ts';
-import { stringOf } from './report-notes.decode.ts';
+import { isBlank } from './ctis-members.decode.ts';
+import { normalVulnerability } from './ctis-vulnerability.decode.ts';
+import {
+  type JsonObject,
+  type Notes,
+  objectOf,
+  stringOf,
+  stringsOf,
+} from './report-notes.decode.ts';
 
 /** The detail objects of a finding under their right names; null where absent. */
 export interface FindingParts {
@@ -16,22 +22,29 @@ export interface FindingParts {
   readonly remediation: JsonObject | null;
 }
 
-/** Reads them; an object that says nothing counts as absent. */
+/** `frameworks` is a known wrong name, and a list (CTIS §8, item 21): the first is the framework. */
+function withOneFramework(compliance: JsonObject | null): JsonObject | null {
+  if (!Array.isArray(compliance?.framework)) return compliance;
+  const [framework, ...others] = stringsOf(compliance.framework);
+  return { ...compliance, framework, ...(others.length > 0 ? { frameworks: others } : {}) };
+}
+
+/** The parts of a finding that was read; an object that says nothing counts as absent. */
 export function partsOf(finding: JsonObject, pointer: string, notes: Notes): FindingParts {
   const part = (kind: 'vulnerability' | 'secret' | 'misconfiguration' | 'compliance') => {
-    const object = readObject(kind, finding[kind], `${pointer}/${kind}`, notes);
+    const object = objectOf(finding[kind]);
     return object === null || isBlank(object) ? null : object;
   };
-  const more = (kind: 'suppression' | 'remediation') =>
-    readObject(kind, finding[kind], `${pointer}/${kind}`, notes);
+  const vulnerability = part('vulnerability');
   return {
     finding,
-    vulnerability: part('vulnerability'),
+    vulnerability:
+      vulnerability && normalVulnerability(vulnerability, `${pointer}/vulnerability`, notes),
     secret: part('secret'),
     misconfiguration: part('misconfiguration'),
-    compliance: part('compliance'),
-    suppression: more('suppression'),
-    remediation: more('remediation'),
+    compliance: withOneFramework(part('compliance')),
+    suppression: objectOf(finding.suppression),
+    remediation: objectOf(finding.remediation),
   };
 }
 

@@ -2,7 +2,6 @@
 // and as a finding page shows them. Called by everything that reads findings.
 
 import { type DetailLocation, limits } from '@muster/contract';
-import { readObject } from './ctis-members.decode.ts';
 import type { Targets } from './ctis-targets.decode.ts';
 import { maskSnippet } from './masking.rules.ts';
 import {
@@ -44,10 +43,8 @@ export interface CtisPlace {
 }
 
 /** The finding's own place: its location, else its web address. */
-export function readLocation(finding: JsonObject, pointer: string, pass: CtisPass): CtisPlace {
-  const at = `${pointer}/location`;
-  const raw = readObject('location', finding.location, at, pass.notes);
-  const place = placeOf(raw ?? {}, pass);
+export function readLocation(finding: JsonObject, pass: CtisPass): CtisPlace {
+  const place = placeOf(objectOf(finding.location) ?? {}, pass);
   const url = stringOf(objectOf(finding.web)?.url);
   if (place.path !== null || url === null) return place;
   const web = webPlaceOf(url);

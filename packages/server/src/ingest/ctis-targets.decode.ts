@@ -60,7 +60,7 @@ export class Targets {
   begin(repositoryUrl: string | null, notes: Notes): boolean {
     if (this.#implicit !== null) return false;
     if (this.#listed > 0 || repositoryUrl === null) return true;
-    this.#implicit = this.#add('repository', repositoryUrl, notes);
+    this.#implicit = this.add('repository', repositoryUrl, notes);
     return false;
   }
 
@@ -72,7 +72,7 @@ export class Targets {
     if (this.#byRef.has(stringOf(finding.asset_ref)?.trim() ?? '')) return;
     const type = stringOf(finding.asset_type);
     if (type !== null) warnAssetType(type, `${pointer}/asset_type`, notes);
-    this.#add(kindOfTarget(finding), target, notes);
+    this.add(kindOfTarget(finding), target, notes);
   }
 
   /** After all findings were looked at: what those without a target are about. */
@@ -80,7 +80,7 @@ export class Targets {
     if (this.#listed > 0) return;
     if (this.#assets.length === 1) this.#implicit = 0;
     else if (this.#assets.length === 0 && stated !== null) {
-      this.#implicit = this.#add(stated.kind, stated.value, notes);
+      this.#implicit = this.add(stated.kind, stated.value, notes);
     }
   }
 
@@ -106,7 +106,8 @@ export class Targets {
     return byValue ?? null;
   }
 
-  #add(kind: AssetKind, value: string, notes: Notes): number | null {
+  /** The index of an asset, added if it isn't among the report's yet; null when the value names nothing. */
+  add(kind: AssetKind, value: string, notes: Notes): number | null {
     const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
     const key = keyOf(kind, value);
     if (normal === null || key === null) return null;

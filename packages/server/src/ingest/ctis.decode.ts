@@ -3,8 +3,10 @@
 // for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
 
 import { limits } from '@muster/contract';
+import { readComponents } from './ctis-components.decode.ts';
+import { readEndpoints } from './ctis-endpoints.decode.ts';
 import { decodeFinding } from './ctis-finding.decode.ts';
-import { entriesOf, readAssets, readComponents, readRelationships } from './ctis-frame.decode.ts';
+import { entriesOf, readAssets, readRelationships } from './ctis-frame.decode.ts';
 import { readObject } from './ctis-members.decode.ts';
 import { Targets } from './ctis-targets.decode.ts';
 import {
@@ -19,7 +21,9 @@ import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decod
 import { branchName, contextAsset } from './sarif-frame.decode.ts';
 
 /** A document with none of these is something else. */
-const REPORT_MEMBERS = ['metadata', 'tool', 'assets', 'findings', 'dependencies', 'relationships'];
+const REPORT_MEMBERS = 'metadata tool assets findings dependencies relationships endpoints'.split(
+  ' ',
+);
 
 /**
  * Reads the frame of a CTIS document, whose list of findings is empty there. Throws DocumentRefused, and nothing else,
@@ -42,22 +46,22 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
     look: looks ? (value, list, index) => targets.look(value, `${list}/${index}`, notes) : null,
     report: () => {
       if (looks) targets.settle(stated, notes);
-      const { implicit } = targets;
+      const { implicit, byRef } = targets;
+      const at = `${base}/relationships`;
+      const relationships = readRelationships(report.relationships, at, byRef, notes);
+      const analysis = analysisOf(report, metadata, branch, base, implicit, context, notes);
+      const endpoints = readEndpoints(report.endpoints, `${base}/endpoints`, targets, notes);
       const implied = implicit === null ? undefined : targets.assets[implicit];
       const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
       return {
         format: 'ctis',
         version,
         reportId: notes.textOf(metadata.id, limits.nameCharsMax),
-        analyses: [analysisOf(report, metadata, branch, base, implicit, context, notes)],
+        analyses: [analysis],
         assets: { usable: targets.assets, rejections: assets.rejections },
         components: readComponents(report.dependencies, `${base}/dependencies`, notes),
-        relationships: readRelationships(
-          report.relationships,
-          `${base}/relationships`,
-          targets.byRef,
-          notes,
-        ),
+        relationships,
+        endpoints,
         contextOf: () => JSON.stringify([implied ?? null, targets.assets.length]),
         notes,
         pass: () => newPass(targets, roots),

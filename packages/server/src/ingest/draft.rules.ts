@@ -118,6 +118,17 @@ export interface ComponentDraft {
   readonly identity: string;
   readonly name: string;
   readonly version: string | null;
+  /** Identities of the report's components that this one depends on (CTIS §3.3, `depends_on`). */
+  readonly dependsOn: readonly string[];
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+/** What can be called on a web asset (CTIS §3.4). */
+export interface EndpointDraft {
+  /** Index into `assets`. */
+  readonly asset: number;
+  /** `METHOD origin/path`; `ANY` where no method is said. */
+  readonly identity: string;
   readonly document: Readonly<Record<string, unknown>>;
 }
 
@@ -155,6 +166,7 @@ export interface Report {
   readonly assets: FrameList<AssetDraft>;
   readonly components: FrameList<ComponentDraft>;
   readonly relationships: FrameList<RelationshipDraft>;
+  readonly endpoints: FrameList<EndpointDraft>;
   /**
    * Whatever of the frame decides how an item is read, list by list: an item with the same bytes, in a list with the
    * same context, gives the same draft but for `pointer`.

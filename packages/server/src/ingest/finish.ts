@@ -202,6 +202,7 @@ function refusedReceipt(upload: UploadRow, report: Report, { tally, notes }: Sur
     assets: all(report.assets),
     dependencies: all(report.components),
     relationships: all(report.relationships),
+    endpoints: all(report.endpoints),
     resolved: 0,
     held: 0,
     warnings: told.shown(),

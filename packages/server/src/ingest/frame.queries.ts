@@ -1,13 +1,14 @@
-// SQL of what a report is about: assets, refs, scopes, analyses, components, relationships.
+// SQL of what a report is about: assets, refs, scopes, analyses, components, relationships, endpoints.
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { forUpdate, insertRows } from '../db/dialect.ts';
+import { forUpdate, insertRows, updateRows } from '../db/dialect.ts';
 import type {
   AnalysisTable,
   AssetRefTable,
   AssetTable,
   ComponentTable,
+  EndpointTable,
   RelationshipTable,
 } from '../db/tables.ts';
 
@@ -63,6 +64,32 @@ export async function touchAssets(
       .where('id', 'in', slice)
       .execute();
   }
+}
+
+/** What reports said of an asset. */
+export type AssetFacts = Pick<AssetRow, 'tenant_id' | 'id' | 'attributes' | 'criticality'>;
+
+export async function assetFacts(
+  db: Db,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<AssetFacts[]> {
+  const rows: AssetFacts[] = [];
+  for (const slice of slices(ids)) {
+    rows.push(
+      ...(await db
+        .selectFrom('asset')
+        .select(['tenant_id', 'id', 'attributes', 'criticality'])
+        .where('tenant_id', '=', tenantId)
+        .where('id', 'in', slice)
+        .execute()),
+    );
+  }
+  return rows;
+}
+
+export async function saveAssetFacts(db: Db, rows: readonly AssetFacts[]): Promise<void> {
+  await updateRows(db, 'asset', ['tenant_id', 'id'], rows);
 }
 
 export async function refsByName(
@@ -232,9 +259,10 @@ export async function saveAnalysis(db: Db, row: AnalysisRow): Promise<void> {
   });
 }
 
-/** Which of these components are known. */
-export async function knownComponents(
+/** Which of these components or endpoints of an asset are known. */
+export async function knownIdentities(
   db: Db,
+  table: 'component' | 'endpoint',
   tenantId: string,
   assetId: string,
   identities: readonly string[],
@@ -242,7 +270,7 @@ export async function knownComponents(
   const known = new Set<string>();
   for (const slice of slices(identities)) {
     const rows = await db
-      .selectFrom('component')
+      .selectFrom(table)
       .select('identity')
       .where('tenant_id', '=', tenantId)
       .where('asset_id', '=', assetId)
@@ -260,7 +288,19 @@ export async function saveComponents(
   await insertRows(db, 'component', rows, {
     onConflict: {
       columns: ['tenant_id', 'asset_id', 'identity'],
-      update: ['name', 'version', 'document', 'last_seen_at'],
+      update: ['name', 'version', 'depends_on', 'document', 'last_seen_at'],
+    },
+  });
+}
+
+export async function saveEndpoints(
+  db: Db,
+  rows: readonly Selectable<EndpointTable>[],
+): Promise<void> {
+  await insertRows(db, 'endpoint', rows, {
+    onConflict: {
+      columns: ['tenant_id', 'asset_id', 'identity'],
+      update: ['document', 'last_seen_at'],
     },
   });
 }

@@ -1,4 +1,4 @@
-// What a report is about becomes rows: assets and refs (found or made), components, relationships; and the places
+// What a report is about becomes rows: assets and refs (found or made), components, relationships, endpoints; and the places
 // where its findings are matched. One transaction, stored with its counts as batch 0, so that a re-run after a crash
 // only looks the ids up.
 
@@ -9,19 +9,32 @@ import { present } from '../lib/assert.ts';
 import { type AssetId, newId, type RefId } from '../lib/ids.ts';
 import { cut } from '../lib/text.ts';
 import { normaliseAsset } from './asset.rules.ts';
-import type { AnalysisDraft, AssetDraft, FrameList, Located, Report } from './draft.rules.ts';
+import { mergedAttributes } from './asset-attributes.rules.ts';
+import type {
+  AnalysisDraft,
+  AssetDraft,
+  ComponentDraft,
+  Report,
+  EndpointDraft,
+  FrameList,
+  Located,
+} from './draft.rules.ts';
 import {
   type AssetRefRow,
   type AssetRow,
+  type AssetFacts,
+  assetFacts,
   assetsByValue,
   countRelationships,
   insertAssets,
   insertRefs,
   lockDefaultRef,
-  knownComponents,
+  knownIdentities,
   markClaimedDefault,
   refsByName,
+  saveAssetFacts,
   saveComponents,
+  saveEndpoints,
   saveRelationships,
   setDefaultRef,
   touchAssets,
@@ -33,6 +46,7 @@ export interface FrameAccount {
   readonly assets: FrameCounts;
   readonly dependencies: FrameCounts;
   readonly relationships: FrameCounts;
+  readonly endpoints: FrameCounts;
   readonly warnings: readonly Located[];
 }
 
@@ -92,10 +106,11 @@ export async function settleFrame(
   const home = assets[0] ?? fallback;
   const dependencies = await settleComponents(tx, upload, report, home, nowMs);
   const relationships = await settleRelationships(tx, upload, report, assets, nowMs);
+  const endpoints = await settleEndpoints(tx, upload, report, assets, nowMs);
   return {
     assets,
     fallback,
-    account: { assets: counts, dependencies, relationships, warnings: [] },
+    account: { assets: counts, dependencies, relationships, endpoints, warnings: [] },
   };
 }
 
@@ -113,8 +128,10 @@ async function settleAssets(
     const value = indexable(normal.value);
     const key = keyOf(normal.kindClass, value);
     keys.push(key);
-    if (wanted.has(key)) counts.duplicate += 1;
-    else wanted.set(key, newAsset(upload, draft, normal.kindClass, value, nowMs));
+    const same = wanted.get(key);
+    const row = newAsset(upload, draft, normal.kindClass, value, nowMs);
+    wanted.set(key, same === undefined ? row : { ...same, ...together(same, row) });
+    if (same !== undefined) counts.duplicate += 1;
   }
   const values = [...new Set([...wanted.values()].map((row) => row.value))];
   await insertAssets(tx, [...wanted.values()]);
@@ -132,7 +149,43 @@ async function settleAssets(
     known.map((row) => row.id),
     nowMs,
   );
+  await learn(tx, upload.tenant_id, known, wanted);
   return { rows: keys.map((key) => present(stored.get(key), `the stored asset ${key}`)), counts };
+}
+
+/** What the report says of known assets is added to what is known of them. Their rows are locked: they were touched. */
+async function learn(
+  tx: Db,
+  tenantId: string,
+  known: readonly AssetRow[],
+  wanted: ReadonlyMap<string, AssetRow>,
+): Promise<void> {
+  const said = new Map<string, AssetRow>();
+  for (const row of known) {
+    const draft = present(wanted.get(keyOf(row.kind_class, row.value)), 'the asset of the report');
+    if (draft.attributes !== '{}' || draft.criticality !== null) said.set(row.id, draft);
+  }
+  const changes: AssetFacts[] = [];
+  for (const stored of await assetFacts(tx, tenantId, [...said.keys()])) {
+    const facts = together(stored, present(said.get(stored.id), 'what was said of the asset'));
+    const isNews =
+      facts.attributes !== stored.attributes || facts.criticality !== stored.criticality;
+    if (isNews) changes.push({ ...stored, ...facts });
+  }
+  await saveAssetFacts(tx, changes);
+}
+
+/** Attributes are merged, newest word last; a criticality that is known stays (CTIS §7.3). */
+function together(
+  stored: Pick<AssetRow, 'attributes' | 'criticality'>,
+  said: Pick<AssetRow, 'attributes' | 'criticality'>,
+): Pick<AssetRow, 'attributes' | 'criticality'> {
+  const attributesOf = (text: string | null) => JSON.parse(text ?? '{}') as Record<string, unknown>;
+  const merged = mergedAttributes(attributesOf(stored.attributes), attributesOf(said.attributes));
+  return {
+    attributes: JSON.stringify(merged),
+    criticality: stored.criticality ?? said.criticality,
+  };
 }
 
 function newAsset(
@@ -170,11 +223,14 @@ async function settleComponents(
   const list = report.components;
   const counts = countsOf(list);
   if (home === null || list.usable.length === 0) return counts;
-  const byIdentity = new Map(
-    list.usable.map((component) => [indexable(component.identity), component]),
-  );
+  const byIdentity = new Map<string, ComponentDraft>();
+  for (const component of list.usable) {
+    const identity = indexable(component.identity);
+    const edges = [...(byIdentity.get(identity)?.dependsOn ?? []), ...component.dependsOn];
+    byIdentity.set(identity, { ...component, dependsOn: [...new Set(edges.map(indexable))] });
+  }
   const tenantId = upload.tenant_id;
-  const known = await knownComponents(tx, tenantId, home.id, [...byIdentity.keys()]);
+  const known = await knownIdentities(tx, 'component', tenantId, home.id, [...byIdentity.keys()]);
   await saveComponents(
     tx,
     [...byIdentity].map(([identity, component]) => ({
@@ -183,6 +239,7 @@ async function settleComponents(
       identity,
       name: component.name,
       version: component.version,
+      depends_on: JSON.stringify(component.dependsOn),
       document: JSON.stringify(component.document),
       first_seen_at: nowMs,
       last_seen_at: nowMs,
@@ -221,6 +278,44 @@ async function settleRelationships(
     else counts.created += 1;
   }
   await saveRelationships(tx, [...rows.values()]);
+  return counts;
+}
+
+/** What can be called on each asset. Of several with the same method and address in one report the last is kept. */
+async function settleEndpoints(
+  tx: Db,
+  upload: UploadRow,
+  report: Report,
+  assets: readonly AssetRow[],
+  nowMs: number,
+): Promise<FrameCounts> {
+  const list = report.endpoints;
+  const counts = countsOf(list);
+  const tenantId = upload.tenant_id;
+  const byAsset = new Map<string, Map<string, EndpointDraft>>();
+  for (const endpoint of list.usable) {
+    const { id } = present(assets[endpoint.asset], "the endpoint's asset");
+    const endpoints = byAsset.get(id) ?? new Map<string, EndpointDraft>();
+    byAsset.set(id, endpoints.set(indexable(endpoint.identity), endpoint));
+  }
+  for (const [assetId, endpoints] of byAsset) {
+    const identities = [...endpoints.keys()];
+    const known = await knownIdentities(tx, 'endpoint', tenantId, assetId, identities);
+    counts.updated += known.size;
+    counts.created += endpoints.size - known.size;
+    await saveEndpoints(
+      tx,
+      [...endpoints].map(([identity, { document }]) => ({
+        tenant_id: tenantId,
+        asset_id: assetId,
+        identity,
+        document: JSON.stringify(document),
+        first_seen_at: nowMs,
+        last_seen_at: nowMs,
+      })),
+    );
+  }
+  counts.duplicate = list.usable.length - counts.created - counts.updated;
   return counts;
 }
 
@@ -283,9 +378,10 @@ export async function settleRef(
   return { id: ref.id, isDefault: true, warning: null };
 }
 
-/** Rejections of assets, dependencies and relationships stand in the receipt like those of findings. */
+/** Rejections of assets, dependencies, relationships and endpoints stand in the receipt like those of findings. */
 export function tallyFrame(tally: Tally, report: Report): void {
-  for (const list of [report.assets, report.components, report.relationships]) {
+  const { assets, components, relationships, endpoints } = report;
+  for (const list of [assets, components, relationships, endpoints]) {
     for (const rejection of list.rejections) tallyRejection(tally, rejection);
   }
 }

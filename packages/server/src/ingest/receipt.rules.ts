@@ -92,6 +92,7 @@ export interface Account {
   readonly assets: FrameCounts;
   readonly dependencies: FrameCounts;
   readonly relationships: FrameCounts;
+  readonly endpoints: FrameCounts;
   readonly resolved: number;
   readonly held: number;
   readonly warnings: readonly Located[];
@@ -116,8 +117,8 @@ export function receiptOf(account: Account): Receipt {
   const sum = Object.values(outcomes).reduce((total, count) => total + count, 0);
   if (!account.refused)
     assert(sum === received, `the receipt does not add up: ${sum} of ${received}`);
-  for (const frame of [assets, account.dependencies, account.relationships])
-    assertFrame(account, frame);
+  const { dependencies, relationships, endpoints } = account;
+  for (const frame of [assets, dependencies, relationships, endpoints]) assertFrame(account, frame);
   const rejectedAny = tally.rejectionsByCode.size > 0;
   return {
     upload_id: account.uploadId,
@@ -127,8 +128,9 @@ export function receiptOf(account: Account): Receipt {
     tool: account.tool,
     findings,
     assets,
-    dependencies: account.dependencies,
-    relationships: account.relationships,
+    dependencies,
+    relationships,
+    endpoints,
     resolved: account.resolved,
     suppressed: written.suppressed,
     held: account.held,

@@ -86,6 +86,7 @@ export function openSarif(
     assets: { usable: assets.all, rejections: [] },
     components: NONE,
     relationships: NONE,
+    endpoints: NONE,
     contextOf: (list: string) => contextOf(lists.get(list)),
     notes,
     pass: () => newPass(lists),

@@ -21,6 +21,12 @@ export function severityOfScore(score: number): Severity {
   return score > 0 ? 'low' : 'info';
 }
 
+/** The same for a score of CVSS v2, which has no critical (CVSS v2, NVD bands; CTIS §4.1). */
+export function severityOfCvss2(score: number): Severity {
+  const severity = severityOfScore(score);
+  return severity === 'critical' ? 'high' : severity;
+}
+
 /**
  * A CVSS base score as a number or as a decimal text (SARIF tools write texts); null outside 0–10.
  */

@@ -105,12 +105,12 @@ export class Survey {
 }
 
 /**
- * `listed`: entries of the report's lists. Assets, dependencies and relationships that a CTIS report lists are items, too;
+ * `listed`: entries of the report's lists. Assets, dependencies, relationships and endpoints that a CTIS report lists are items, too;
  * the assets of a SARIF log stand in no list.
  */
 export function hasTooManyItems(report: Report, listed: number): boolean {
   const lists = report.format === 'sarif' ? [] : [report.assets];
-  const frame = [...lists, report.components, report.relationships].reduce(
+  const frame = [...lists, report.components, report.relationships, report.endpoints].reduce(
     (sum, list) => sum + list.usable.length + list.rejections.length,
     0,
   );

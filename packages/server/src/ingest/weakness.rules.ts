@@ -7,7 +7,7 @@ const OWASP = /(?<![A-Za-z0-9])a(0?[1-9]|10)[:_-](20\d\d)(?!\d)/gi;
 const VULNERABILITY = new RegExp(
   '(?<![A-Za-z0-9])(CVE-\\d{4}-\\d{4,19}' +
     '|GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}' +
-    '|(?:GO|PYSEC|RUSTSEC|MAL|HSEC|OSV)-\\d{4}-\\d{1,19})(?!\\d)',
+    '|(?:GO|PYSEC|RUSTSEC|MAL|HSEC|OSV|GSD)-\\d{4}-\\d{1,19})(?!\\d)',
   'gi',
 );
 
@@ -34,7 +34,15 @@ export function vulnerabilityIdsIn(text: string): string[] {
 /** One spelling per published id; other texts stay as they are. */
 export function canonicalVulnerabilityId(id: string): string {
   if (/^ghsa-/i.test(id)) return `GHSA${id.slice(4).toLowerCase()}`;
-  return /^(?:cve|go|pysec|rustsec|mal|hsec|osv)-\d/i.test(id) ? id.toUpperCase() : id;
+  if (/^bit-/i.test(id)) return `BIT${id.slice(3)}`;
+  return /^(?:cve|go|pysec|rustsec|mal|hsec|osv|gsd)-\d/i.test(id) ? id.toUpperCase() : id;
+}
+
+/** Which catalogue an id in its one spelling belongs to (CTIS §4.2). */
+export function vulnerabilityFamily(id: string): 'cve' | 'ghsa' | 'osv' | 'vendor' {
+  if (/^CVE-\d{4}-\d+$/.test(id)) return 'cve';
+  if (/^GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}$/.test(id)) return 'ghsa';
+  return /^(?:PYSEC|GO|RUSTSEC|OSV|GSD|MAL|HSEC|BIT)-/.test(id) ? 'osv' : 'vendor';
 }
 
 function matches(text: string, pattern: RegExp, spell: (found: RegExpExecArray) => string) {

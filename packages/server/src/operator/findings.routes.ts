@@ -8,9 +8,17 @@ import {
   findingView,
   listAssets,
   listFindings,
-  showAsset,
   showFinding,
 } from '../findings/findings.ts';
+import {
+  componentView,
+  endpointView,
+  listComponents,
+  listEndpoints,
+  listRelationships,
+  relationshipView,
+  showAsset,
+} from '../findings/inventory.ts';
 import { answer, type Gate, route } from '../http/route.ts';
 import type { Caller } from '../keys/authenticate.ts';
 import type { OperatorDeps } from './deps.ts';
@@ -51,4 +59,44 @@ export function findingRoutes(
   route(app, gate, endpoints.showAsset, async ({ caller, params }) =>
     answer(200, await showAsset(database, caller.tenantId, params.id)),
   );
+}
+
+/** What is known of one asset beside its findings. */
+export function inventoryRoutes(
+  app: FastifyInstance,
+  gate: Gate<Caller>,
+  { database }: OperatorDeps,
+): void {
+  route(app, gate, endpoints.listAssetComponents, async ({ caller, params, query }) => {
+    const limit = limitOf(query);
+    const [after] = cursorOf(query, ['text']) ?? [null];
+    const { tenantId } = caller;
+    const rows = await listComponents(database, tenantId, params.id, after as string | null, limit);
+    return answer(
+      200,
+      pageOf(rows, limit, componentView, (row) => [row.identity]),
+    );
+  });
+  route(app, gate, endpoints.listAssetEndpoints, async ({ caller, params, query }) => {
+    const limit = limitOf(query);
+    const [after] = cursorOf(query, ['text']) ?? [null];
+    const { tenantId } = caller;
+    const rows = await listEndpoints(database, tenantId, params.id, after as string | null, limit);
+    return answer(
+      200,
+      pageOf(rows, limit, endpointView, (row) => [row.identity]),
+    );
+  });
+  route(app, gate, endpoints.listAssetRelationships, async ({ caller, params, query }) => {
+    const limit = limitOf(query);
+    const cursor = cursorOf(query, ['text', 'id']);
+    const after = cursor && { type: cursor[0] as string, otherId: cursor[1] as string };
+    const way = query.direction ?? 'out';
+    const rows = await listRelationships(database, caller.tenantId, params.id, way, after, limit);
+    const other = way === 'out' ? 'to_asset_id' : 'from_asset_id';
+    return answer(
+      200,
+      pageOf(rows, limit, relationshipView, (row) => [row.type, row[other]]),
+    );
+  });
 }

@@ -93,7 +93,12 @@ export function assertAddsUp(receipt: Receipt): void {
   const { findings } = receipt;
   const sum = FINDING_OUTCOMES.reduce((total, outcome) => total + findings[outcome], 0);
   assert.equal(sum, findings.received, JSON.stringify(findings));
-  for (const list of [receipt.assets, receipt.dependencies, receipt.relationships]) {
+  for (const list of [
+    receipt.assets,
+    receipt.dependencies,
+    receipt.relationships,
+    receipt.endpoints,
+  ]) {
     const parts = list.created + list.updated + list.duplicate + list.rejected;
     assert.equal(parts, list.received, JSON.stringify(list));
   }

@@ -166,8 +166,10 @@ export function ctisOf(random: Random, sight: Sight): unknown {
       version: '1.0.0',
       ecosystem: 'npm',
       purl: `pkg:npm/${name}@1.0.0`,
+      depends_on: names.slice(0, 2),
     })),
     relationships: to === undefined ? [] : [{ from_ref: from, to_ref: to, type: 'depends_on' }],
+    endpoints: names.map((name) => ({ origin: 'https://shop.example', path: `/${name}` })),
     findings: random.shuffled(findings),
   };
 }

@@ -94,3 +94,21 @@ update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status
 
 -- assets: page
 select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in ($1, $2, $3)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = $4 and "asset"."kind" = $5 and (lower("asset"."value" collate "C") like $6 escape '!' or lower("asset"."name" collate "C") like $7 escape '!') and "asset"."id" < $8 order by "asset"."id" desc limit $9
+
+-- assets: components
+select * from "component" where "tenant_id" = $1 and "asset_id" = $2 and "identity" > $3 order by "identity" limit $4
+
+-- assets: endpoints
+select * from "endpoint" where "tenant_id" = $1 and "asset_id" = $2 and "identity" > $3 order by "identity" limit $4
+
+-- assets: relationships out
+select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = $1 and "relationship"."from_asset_id" = $2 and ("relationship"."type" > $3 or ("relationship"."type" = $4 and "relationship"."to_asset_id" > $5)) order by "relationship"."type", "relationship"."to_asset_id" limit $6
+
+-- assets: relationships in
+select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = $1 and "relationship"."to_asset_id" = $2 and ("relationship"."type" > $3 or ("relationship"."type" = $4 and "relationship"."from_asset_id" > $5)) order by "relationship"."type", "relationship"."from_asset_id" limit $6
+
+-- assets: facts
+select "tenant_id", "id", "attributes", "criticality" from "asset" where "tenant_id" = $1 and "id" in ($2, $3)
+
+-- assets: save facts
+update "asset" as "stored" set "attributes" = "given"."attributes", "criticality" = "given"."criticality" from json_populate_recordset(null::"asset", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"

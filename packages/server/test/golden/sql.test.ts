@@ -15,6 +15,7 @@ import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
 import { IdPlugin } from '../../src/db/id-plugin.ts';
 import type { Tables } from '../../src/db/tables.ts';
 import * as findings from '../../src/findings/findings.queries.ts';
+import * as inventory from '../../src/findings/inventory.queries.ts';
 import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
@@ -113,6 +114,26 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
     ),
   'assets: page': (db) =>
     findings.pageAssets(db, ID, { kind: 'repository', valuePart: 'a', after: ID, limit: 10 }),
+  'assets: components': (db) =>
+    inventory.pageComponents(db, ID, { assetId: ID, after: 'a', limit: 10 }),
+  'assets: endpoints': (db) => inventory.pageEndpoints(db, ID, { assetId: ID, after: 'a', limit: 10 }),
+  'assets: relationships out': (db) =>
+    inventory.pageRelationships(db, ID, {
+      assetId: ID,
+      side: 'from_asset_id',
+      after: { type: 't', otherId: ID },
+      limit: 10,
+    }),
+  'assets: relationships in': (db) =>
+    inventory.pageRelationships(db, ID, {
+      assetId: ID,
+      side: 'to_asset_id',
+      after: { type: 't', otherId: ID },
+      limit: 10,
+    }),
+  'assets: facts': (db) => frame.assetFacts(db, ID, [ID, ID]),
+  'assets: save facts': (db) =>
+    frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', criticality: null }]),
 };
 
 const DIALECTS = {

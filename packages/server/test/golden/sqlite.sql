@@ -94,3 +94,21 @@ update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at
 
 -- assets: page
 select "asset".*, "asset_ref"."name" as "default_ref_name", (select count(*) as "open" from "finding" where "finding"."tenant_id" = "asset"."tenant_id" and "finding"."asset_id" = "asset"."id" and "finding"."status" in (?, ?, ?)) as "open_findings" from "asset" left join "asset_ref" on "asset_ref"."tenant_id" = "asset"."tenant_id" and "asset_ref"."id" = "asset"."default_ref_id" where "asset"."tenant_id" = ? and "asset"."kind" = ? and ("asset"."value" like ? escape '!' or "asset"."name" like ? escape '!') and "asset"."id" < ? order by "asset"."id" desc limit ?
+
+-- assets: components
+select * from "component" where "tenant_id" = ? and "asset_id" = ? and "identity" > ? order by "identity" limit ?
+
+-- assets: endpoints
+select * from "endpoint" where "tenant_id" = ? and "asset_id" = ? and "identity" > ? order by "identity" limit ?
+
+-- assets: relationships out
+select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = ? and "relationship"."from_asset_id" = ? and ("relationship"."type" > ? or ("relationship"."type" = ? and "relationship"."to_asset_id" > ?)) order by "relationship"."type", "relationship"."to_asset_id" limit ?
+
+-- assets: relationships in
+select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = ? and "relationship"."to_asset_id" = ? and ("relationship"."type" > ? or ("relationship"."type" = ? and "relationship"."from_asset_id" > ?)) order by "relationship"."type", "relationship"."from_asset_id" limit ?
+
+-- assets: facts
+select "tenant_id", "id", "attributes", "criticality" from "asset" where "tenant_id" = ? and "id" in (?, ?)
+
+-- assets: save facts
+update "asset" set "attributes" = ?, "criticality" = ? where "tenant_id" = ? and "id" = ?

@@ -27,7 +27,7 @@ function addsUp(receipt: Fields): Fields {
   assert.equal(receipt['findings_updated'], of('changed') + of('unchanged') + of('reopened'));
   const skipped = of('duplicate') + of('not_problem') + of('rejected');
   assert.equal(receipt['findings_skipped'], skipped);
-  for (const frame of ['assets', 'dependencies', 'relationships']) {
+  for (const frame of ['assets', 'dependencies', 'relationships', 'endpoints']) {
     const { received, ...parts } = receipt[frame] as Record<string, number>;
     assert.equal(
       Object.values(parts).reduce((total, n) => total + n, 0),

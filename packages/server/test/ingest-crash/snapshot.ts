@@ -132,7 +132,7 @@ async function frame(database: Database, tenantId: string): Promise<object[]> {
         .onRef('asset.tenant_id', '=', 'component.tenant_id')
         .onRef('asset.id', '=', 'component.asset_id'),
     )
-    .select(['asset.value', 'component.identity'])
+    .select(['asset.value', 'component.identity', 'component.depends_on'])
     .where('component.tenant_id', '=', tenantId)
     .execute();
   const relationships = await db
@@ -140,7 +140,12 @@ async function frame(database: Database, tenantId: string): Promise<object[]> {
     .select('type')
     .where('tenant_id', '=', tenantId)
     .execute();
-  return [...assets, ...assetRefs, ...components, ...relationships];
+  const endpoints = await db
+    .selectFrom('endpoint')
+    .select('identity')
+    .where('tenant_id', '=', tenantId)
+    .execute();
+  return [...assets, ...assetRefs, ...components, ...relationships, ...endpoints];
 }
 
 const analyses = (database: Database, tenantId: string) =>

@@ -3,21 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  normalised,
-  positionalRecipes,
-  sha256Hex,
-} from '../../src/ingest/ctis-fingerprint.rules.ts';
+import { sha256Hex } from '../../src/ingest/ctis-recipes.rules.ts';
 import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
-import {
-  decodeCtis,
-  ctis,
-  drafts,
-  onlyDraft,
-  readJson,
-  sharedFiles,
-  warningCodes,
-} from './readers.ts';
+import { decodeCtis, ctis, drafts, onlyDraft, warningCodes } from './readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 const one = (more: object, report: object = {}) =>
@@ -344,37 +332,4 @@ test('assets, dependencies and relationships are read item by item', () => {
     report.relationships.rejections.map(({ code }) => code),
     ['relationship_to_itself', 'type_missing', 'asset_ref_unknown'],
   );
-});
-
-test('the producer recipes agree with the vectors of the reference', (context) => {
-  const file = sharedFiles('reference')?.find(
-    ({ name }) => name === 'ctis-fingerprint-vectors.json',
-  );
-  if (file === undefined) {
-    context.skip('../shared/reference is not there');
-    return;
-  }
-  type Input = { path?: string; rule?: string; start?: number; end?: number };
-  type Vector = { type: string; preimage: string; sha256: string; input: Input };
-  type Vectors = { producer: Vector[]; normalisation: { text: [string, string][] } };
-  const { producer, normalisation } = readJson(file.url) as Vectors;
-  for (const [input, expected] of normalisation.text) assert.equal(normalised(input), expected);
-  const sast = producer.filter(({ type }) => type === 'sast');
-  assert.ok(sast.length >= 5);
-  for (const { preimage, sha256, input } of sast) {
-    assert.equal(sha256Hex(preimage), sha256);
-    const recipes = positionalRecipes({
-      path: input.path ?? '',
-      rule: input.rule ?? '',
-      title: '',
-      message: '',
-      startLine: input.start ?? 0,
-      endLine: input.end ?? 0,
-      packageName: '',
-      packageVersion: '',
-      vulnerabilities: [],
-      secrets: [],
-    });
-    assert.equal(recipes[0]?.[0], preimage);
-  }
 });

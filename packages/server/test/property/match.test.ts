@@ -232,6 +232,7 @@ test('every item of a report has one outcome, and refused or not the receipt add
         assets: noFrame(),
         dependencies: noFrame(),
         relationships: noFrame(),
+        endpoints: noFrame(),
         resolved: 0,
         held: 0,
         warnings: [],

@@ -1,0 +1,85 @@
+// The endpoints of a CTIS report (CTIS §3.4, since 1.6) → what can be called on a web asset: method, origin, path and the
+// names of its parameters. The path's template is computed here, whatever the report says. An endpoint belongs to the
+// asset that it refers to, else to the web asset that its origin is. Called by ctis.decode.ts.
+
+import { limits } from '@muster/contract';
+import { boundedBag, newBudget } from './bounded.decode.ts';
+import { entriesOf, notAnObject } from './ctis-frame.decode.ts';
+import { readObject } from './ctis-members.decode.ts';
+import type { Targets } from './ctis-targets.decode.ts';
+import type { EndpointDraft, FrameList, Located } from './draft.rules.ts';
+import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import { pathTemplate, redactUrl, webPlaceOf } from './web.rules.ts';
+
+export function readEndpoints(
+  value: unknown,
+  pointer: string,
+  targets: Targets,
+  notes: Notes,
+): FrameList<EndpointDraft> {
+  const usable: EndpointDraft[] = [];
+  const rejections: Located[] = [];
+  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
+    const at = `${pointer}/${index}`;
+    const raw = objectOf(entry) === null ? null : readObject('endpoint', entry, at, notes);
+    const draft = raw === null ? notAnObject(at) : endpointOf(raw, at, targets, notes);
+    if ('code' in draft) rejections.push(draft);
+    else usable.push(draft);
+  }
+  return { usable, rejections };
+}
+
+function endpointOf(
+  raw: JsonObject,
+  pointer: string,
+  targets: Targets,
+  notes: Notes,
+): EndpointDraft | Located {
+  const origin = originOf(notes.textOf(raw.origin, limits.pathCharsMax)?.trim() ?? '');
+  if (origin === null) {
+    const detail = 'An endpoint needs an `origin`: scheme://host[:port].';
+    return { pointer: `${pointer}/origin`, code: 'origin_missing', detail };
+  }
+  const path = pathOf(notes.textOf(raw.path, limits.pathCharsMax)?.trim() ?? '');
+  if (path === null) {
+    const detail = 'An endpoint needs a `path` that begins with a slash.';
+    return { pointer: `${pointer}/path`, code: 'path_missing', detail };
+  }
+  const ref = stringOf(raw.origin_ref)?.trim() ?? null;
+  const byRef = ref === null ? undefined : targets.byRef.get(ref);
+  if (ref !== null && byRef === undefined) {
+    const detail =
+      'The reference leads to no asset of this report; the origin itself is the asset.';
+    notes.warn(`${pointer}/origin_ref`, 'asset_ref_unknown', detail);
+  }
+  const asset = byRef ?? targets.add('website', origin, notes);
+  if (asset === null) {
+    const detail = 'The origin names no web asset.';
+    return { pointer: `${pointer}/origin`, code: 'origin_missing', detail };
+  }
+  const method = stringOf(raw.method);
+  return {
+    asset,
+    identity: `${method ?? 'ANY'} ${origin}${path}`,
+    document: documentOf({ ...raw, origin, path, template: pathTemplate(path) }, notes),
+  };
+}
+
+/** Scheme and host only; null for what isn't a web address. */
+function originOf(text: string): string | null {
+  const place = webPlaceOf(text);
+  return place === null || place.host === ''
+    ? null
+    : new URL(place.address).protocol + `//${place.host}`;
+}
+
+/** Without query and fragment: values of parameters are never kept. */
+function pathOf(text: string): string | null {
+  return text.startsWith('/') ? (text.split(/[?#]/, 1)[0] ?? null) : null;
+}
+
+function documentOf(raw: JsonObject, notes: Notes): JsonObject {
+  const parent = stringOf(raw.parent);
+  const shown = parent === null ? raw : { ...raw, parent: redactUrl(parent) };
+  return boundedBag(shown, notes, newBudget()) ?? {};
+}
