@@ -34,7 +34,7 @@ function summary(url: URL): object {
       assets,
       components,
       relationships,
-      endpoints = { usable: [], rejections: [] },
+      endpoints,
     } = report;
     const lists = Object.entries({ assets, components, relationships, endpoints });
     const counts = lists.map(
