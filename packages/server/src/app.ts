@@ -8,6 +8,7 @@ import { agentCommandRoutes } from './commands/agent-commands.routes.ts';
 import type { CommandsDeps } from './commands/commands.ts';
 import { OfferCounts } from './commands/commands.rules.ts';
 import { renewLeasesOf, sweepCommands } from './commands/leases.ts';
+import { Wake } from './commands/wake.ts';
 import { WorkBoard } from './commands/work-board.ts';
 import type { Config } from './config.ts';
 import { type Database, openDatabase } from './db/db.ts';
@@ -86,8 +87,11 @@ async function wire(
   const presence = new PresenceBook(database, clock);
   const authenticator = new Authenticator(database, clock, log);
   const gate = new CallerGate(authenticator, presence, clock);
-  const board = new WorkBoard(database, clock);
-  const commands: CommandsDeps = { database, clock, board, offers: new OfferCounts() };
+  const unwritten = (runnerId: string) => presence.unwritten(runnerId);
+  const board = new WorkBoard(database, clock, unwritten);
+  const wake = new Wake({ database, clock, log, board });
+  const offers = new OfferCounts();
+  const commands: CommandsDeps = { database, clock, board, wake, offers, unwritten };
   const workers = new IngestWorkers({
     database,
     clock,
@@ -109,7 +113,7 @@ async function wire(
   agentKeyRoutes(app, gate, { database, clock });
   ingestRoutes(app, gate, { database, clock, workers, sealKey: keys.sealKey });
   const operator = { database, clock };
-  runnerRoutes(app, gate, operator, authenticator);
+  runnerRoutes(app, gate, operator, authenticator, (...who) => wake.runner(...who));
   keyRoutes(app, gate, operator, authenticator);
   commandRoutes(app, gate, commands);
   uploadRoutes(app, gate, operator);
@@ -130,10 +134,13 @@ async function wire(
   const url = await listen(app, config);
   const made = await firstRunOrClose(app, database, clock);
   workers.start();
+  wake.start();
   upkeep.start();
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
+    // Polls that wait are answered at once; closing the server waits for them.
+    await wake.stop();
     await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };

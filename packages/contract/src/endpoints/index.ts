@@ -2,13 +2,14 @@
 
 import type { Endpoint } from '../endpoint.ts';
 import * as agent from './agent.ts';
+import * as commands from './commands.ts';
 import * as ingest from './ingest.ts';
 import * as operator from './operator.ts';
 import * as service from './service.ts';
 
 const { UploadQuery: _uploadQuery, ...ingestEndpoints } = ingest;
 
-export const endpoints = { ...agent, ...ingestEndpoints, ...operator, ...service };
+export const endpoints = { ...agent, ...ingestEndpoints, ...operator, ...commands, ...service };
 
-/** All of them, in the order of the files: runner wire, ingest, operators, service. */
+/** All of them, in the order of the files: runner wire, ingest, operators, commands, service. */
 export const endpointList: readonly Endpoint[] = Object.values(endpoints);

@@ -17,6 +17,7 @@ import { dbFailure } from './db-errors.ts';
 import { batchOf, postgresDialect } from './dialect.ts';
 import { assertId } from './ids.ts';
 import { Lifetime } from './lifetime.ts';
+import { HINT_CHANNEL, listenTo } from './postgres-listen.ts';
 import type { Tables } from './tables.ts';
 import { runTransaction } from './transaction.ts';
 import { assertStorable, exactNumber } from './values.ts';
@@ -77,7 +78,7 @@ export async function openPostgres(
     client.on('error', (error) => onEvent({ kind: 'connection_lost', error }));
   });
   pool.on('error', () => {});
-  const database = new PostgresDatabase(pool, data);
+  const database = new PostgresDatabase(pool, data, onEvent);
   try {
     await warnOfBypass(database.system(), onEvent);
   } catch (error) {
@@ -122,10 +123,12 @@ class PostgresDatabase implements Database {
   readonly #scopes = new Map<string, Db>();
   readonly #sessions = new Sessions();
   readonly #lifetime = new Lifetime();
+  readonly #onEvent: (event: DatabaseEvent) => void;
 
-  constructor(pool: Pool, data: PostgresWorkerData) {
+  constructor(pool: Pool, data: PostgresWorkerData, onEvent: (event: DatabaseEvent) => void) {
     this.#pool = pool;
     this.#data = data;
+    this.#onEvent = onEvent;
   }
 
   tenant(tenantId: string): Db {
@@ -148,6 +151,14 @@ class PostgresDatabase implements Database {
   async transaction<T>(scope: string, body: (tx: Db) => Promise<T>): Promise<T> {
     this.#lifetime.assertOpen();
     return await runTransaction(scope === 'system' ? this.system() : this.tenant(scope), body);
+  }
+
+  async notify(text: string): Promise<void> {
+    await sql`select pg_notify(${HINT_CHANNEL}, ${text})`.execute(this.system());
+  }
+
+  listen(hear: (text: string) => void): () => Promise<void> {
+    return listenTo(this.#data.url, hear, this.#onEvent);
   }
 
   workerData(): WorkerData {

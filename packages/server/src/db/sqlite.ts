@@ -200,6 +200,12 @@ class SqliteDatabase implements Database {
     return await runTransaction(this.#db, body);
   }
 
+  async notify(): Promise<void> {}
+
+  listen(): () => Promise<void> {
+    return async () => {};
+  }
+
   workerData(): WorkerData {
     this.#lifetime.assertOpen();
     return this.#parts.workerData();

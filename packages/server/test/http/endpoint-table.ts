@@ -66,7 +66,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   showCommand: of('command'),
   createCommand: {
     stranger: 'hidden',
-    body: (things) => ({ type: 'scan', payload: {}, runner_id: things.runner }),
+    body: (things) => ({ type: 'scan', payload: { scanner: 'semgrep' }, runner_id: things.runner }),
   },
   cancelCommand: of('command'),
   listUploads: apart,

@@ -274,7 +274,7 @@ const CASES: Readonly<Record<string, Provoke>> = {
   'metrics not_found': async (scene) =>
     await good(scene, { headers: { 'x-forwarded-for': '203.0.113.7' } }),
   'createKey not_found': withBody({ runner_id: NOWHERE }),
-  'createCommand not_found': withBody({ type: 'scan', payload: {}, runner_id: NOWHERE }),
+  'createCommand not_found': withBody({ type: 'scan', payload: { scanner: 'semgrep' }, runner_id: NOWHERE }),
   'createCommand invalid_body': withBody({ type: 'scan', payload: 'not an object' }),
   'ingestSarif not_sarif': withBody(ctis([])),
   'ingestSarif report_refused': withBody({

@@ -104,6 +104,8 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
     lists: (id) => database.lists(id),
     system: () => database.system(),
     systemLists: () => database.systemLists(),
+    notify: (text) => database.notify(text),
+    listen: (hear) => database.listen(hear),
     workerData: () => database.workerData(),
     close: () => database.close(),
     transaction: async (scope, body) => {
