@@ -102,6 +102,8 @@ export const limits = {
   commandLogPageLines: 2000,
   /** Uploads shown with a command. */
   commandUploadsShown: 100,
+  /** The same session opened again within this time is a repeat of a call whose answer was lost. */
+  scanSessionRepeatMs: 10 * MINUTE_MS,
   /** A scan session that says nothing for so long has timed out. */
   scanSessionMs: 24 * HOUR_MS,
   /** Failure messages are cut to this (RP §5.3). */

@@ -83,7 +83,8 @@ export const commandWaiting = endpoint({
   path: '/api/v1/commands/{id}/waiting',
   auth: viewer,
   summary: 'Why nobody has it yet, runner by runner',
-  description: 'Newest runners first. Whether a runner was offered it before is known only to the server that did.',
+  description:
+    'Newest runners first. Whether a runner was offered it before is known only to the server that did.',
   params: ById,
   query: Type.Object({ ...PageQuery }),
   bodyKind: 'none',
@@ -97,7 +98,8 @@ export const commandLog = endpoint({
   path: '/api/v1/commands/{id}/logs',
   auth: viewer,
   summary: 'The log of a command, from a line on',
-  description: 'With `wait` the answer comes when there are lines after `offset`, or the command has ended.',
+  description:
+    'With `wait` the answer comes when there are lines after `offset`, or the command has ended.',
   params: ById,
   query: Type.Object({
     offset: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$', description: 'the first line' })),

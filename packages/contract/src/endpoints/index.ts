@@ -5,11 +5,19 @@ import * as agent from './agent.ts';
 import * as commands from './commands.ts';
 import * as ingest from './ingest.ts';
 import * as operator from './operator.ts';
+import * as scans from './scans.ts';
 import * as service from './service.ts';
 
 const { UploadQuery: _uploadQuery, ...ingestEndpoints } = ingest;
 
-export const endpoints = { ...agent, ...ingestEndpoints, ...operator, ...commands, ...service };
+export const endpoints = {
+  ...agent,
+  ...ingestEndpoints,
+  ...operator,
+  ...commands,
+  ...scans,
+  ...service,
+};
 
-/** All of them, in the order of the files: runner wire, ingest, operators, commands, service. */
+/** All of them, in the order of the files: runner wire, ingest, operators, commands, scans, service. */
 export const endpointList: readonly Endpoint[] = Object.values(endpoints);

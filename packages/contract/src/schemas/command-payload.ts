@@ -46,7 +46,11 @@ export const COMMAND_PAYLOADS = {
     target: Type.Object({
       asset_id: Type.Optional(Text),
       type: Type.Optional(Text),
-      address: Type.String({ minLength: 1, maxLength: 2048, description: 'host:port, host or URL' }),
+      address: Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: 'host:port, host or URL',
+      }),
     }),
     timeout_seconds: Type.Optional(Seconds),
   }),
@@ -60,6 +64,7 @@ const NEEDS_PAYLOAD: ReadonlySet<string> = new Set(['scan', 'collect', 'validate
 /** JSON Schema: when `type` is one of the known, `payload` has its shape. */
 export const payloadByType = Object.entries(COMMAND_PAYLOADS).map(([type, payload]) => ({
   if: { properties: { type: { const: type } }, required: ['type'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema's own word
   then: {
     properties: { payload },
     ...(NEEDS_PAYLOAD.has(type) ? { required: ['payload'] } : {}),

@@ -83,7 +83,10 @@ export async function transition(
 }
 
 /** After the commit: whoever waits for this command, or shows it, hears that it moved. */
-export function announce(deps: Pick<CommandsDeps, 'board' | 'wake' | 'clock'>, row: CommandRow): void {
+export function announce(
+  deps: Pick<CommandsDeps, 'board' | 'wake' | 'clock'>,
+  row: CommandRow,
+): void {
   deps.board.changed(row.tenant_id);
   deps.wake.told(row.tenant_id, row.id);
   if (row.status === 'pending' && row.ready_at <= deps.clock.nowMs()) deps.wake.ready(row);
@@ -191,11 +194,7 @@ export async function readForCall(
 }
 
 /** The refusal as the caller gets it: with the state, where there is a command that it may know of. */
-export function refusalOf(
-  code: ErrorCode,
-  row: CommandRow,
-  nowMs: number,
-): Problem {
+export function refusalOf(code: ErrorCode, row: CommandRow, nowMs: number): Problem {
   if (code === 'not_found') return new Problem(code, 'There is no such command.');
   const expired = row.status === 'pending' && row.expires_at !== null && row.expires_at <= nowMs;
   const state = expired ? 'expired' : row.status;
@@ -268,7 +267,13 @@ async function recordAttempt(
 ): Promise<void> {
   const key = { tenant_id: row.tenant_id, command_id: row.id, attempt: decision.attempt };
   if (event === 'acknowledge') {
-    const open = { started_at: null, ended_at: null, outcome: null, answer_digest: null, log_received: 0 };
+    const open = {
+      started_at: null,
+      ended_at: null,
+      outcome: null,
+      answer_digest: null,
+      log_received: 0,
+    };
     await insertAttempt(tx, { ...key, ...open, runner_id: runnerId, acknowledged_at: nowMs });
   } else if (event === 'start') {
     await updateAttempt(tx, key, { started_at: nowMs });

@@ -158,8 +158,7 @@ export function whyNot(candidate: Candidate, command: Aimed): WaitingReason[] {
   if (!candidate.hasScope) say('scope_missing', 'It has no live key with the scope commands.');
   if (command.runner_id !== null && command.runner_id !== runnerId)
     say('pinned_elsewhere', 'The command is for another runner.');
-  else if (command.runner_id === null)
-    reasons.push(...lacks(profile, parseTarget(command.target)));
+  else if (command.runner_id === null) reasons.push(...lacks(profile, parseTarget(command.target)));
   if (presence !== 'online' && presence !== 'late') say('offline', OFFLINE[presence]);
   if (profile.freeSlots === 0) say('no_free_slot', 'It works on as much as it can at once.');
   if (offers >= OFFERS_BEFORE_BEHIND)

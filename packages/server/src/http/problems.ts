@@ -73,12 +73,15 @@ const isOwnFault = ({ keyword }: { keyword: string }): boolean => keyword !== 'i
 /** Ajv's errors as places. In a query or path the place is the parameter's name. */
 function invalid(error: Partial<FastifyError>): Problem {
   const inBody = error.validationContext === 'body';
-  const places: ProblemPlace[] = (error.validation ?? []).filter(isOwnFault).slice(0, 20).map((fault) => {
-    const params = fault.params as { missingProperty?: string; additionalProperty?: string };
-    const member = params.missingProperty ?? params.additionalProperty;
-    const pointer = member === undefined ? fault.instancePath : `${fault.instancePath}/${member}`;
-    return { pointer, code: fault.keyword, detail: fault.message ?? 'not valid' };
-  });
+  const places: ProblemPlace[] = (error.validation ?? [])
+    .filter(isOwnFault)
+    .slice(0, 20)
+    .map((fault) => {
+      const params = fault.params as { missingProperty?: string; additionalProperty?: string };
+      const member = params.missingProperty ?? params.additionalProperty;
+      const pointer = member === undefined ? fault.instancePath : `${fault.instancePath}/${member}`;
+      return { pointer, code: fault.keyword, detail: fault.message ?? 'not valid' };
+    });
   const first = places[0];
   const code: ErrorCode = inBody ? 'invalid_body' : 'invalid_parameter';
   const detail =

@@ -50,7 +50,11 @@ for (const backend of BACKENDS) {
         });
         assert.equal(problemOf(answer, 'invalid_body')['pointer'], '/scheduled_at', time);
       }
-      const body = { type: 'scan', payload: { scanner: 'semgrep' }, scheduled_at: '2028-02-29T23:59:59.5+02:00' };
+      const body = {
+        type: 'scan',
+        payload: { scanner: 'semgrep' },
+        scheduled_at: '2028-02-29T23:59:59.5+02:00',
+      };
       await operate(world, world.own.admin, '/api/v1/commands', body, 201);
     });
 

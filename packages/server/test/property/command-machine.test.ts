@@ -211,7 +211,13 @@ test('the stories on the database do what the machine says, call by call', async
   await fc.assert(
     fc.asyncProperty(setting, acts, async (setting, acts) => {
       const { deps, clock, tenantId } = stage;
-      const real = await RealWorld.create(deps, clock, tenantId, await newRunners(setting), setting);
+      const real = await RealWorld.create(
+        deps,
+        clock,
+        tenantId,
+        await newRunners(setting),
+        setting,
+      );
       const pure = new PureWorld(setting);
       await play(setting, acts, real, async (act, outcome, _earlier, later) => {
         assert.equal(outcome, await pure.act(act));
