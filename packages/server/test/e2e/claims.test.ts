@@ -12,7 +12,7 @@ import { type Answer, type Fields, listOf, ok, problemOf, send } from '../http/w
 
 const NODES = 3;
 const RUNNERS_PER_NODE = 50;
-const COMMANDS = 40;
+const COMMANDS = 30;
 
 describe('claims raced by three processes', () => {
   let place: Place;
@@ -20,7 +20,8 @@ describe('claims raced by three processes', () => {
   const keys: string[] = [];
   before(async () => {
     place = await emptyPlace('postgres');
-    for (let n = 0; n < NODES; n += 1) servers.push(await spawnServer(place));
+    for (let n = 0; n < NODES; n += 1)
+      servers.push(await spawnServer(place, { MUSTER_INGEST_WORKERS: '1' }));
     const database = await openDatabase({
       url: place.env['MUSTER_DATABASE_URL'] ?? '',
       directory: '',
@@ -49,7 +50,7 @@ describe('claims raced by three processes', () => {
       const call = async (path: string, method: string): Promise<Answer> =>
         await send(at(runner), { method, path: `/api/v1/agent${path}`, key: keys[runner] });
       while (won.size < COMMANDS) {
-        for (const offer of listOf(await call('/commands?wait=1', 'GET'))) {
+        for (const offer of listOf(await call('/commands?wait=2&limit=2', 'GET'))) {
           const id = String(offer['id']);
           const answer = await call(`/commands/${id}/acknowledge`, 'POST');
           if (answer.status === 200) {
