@@ -133,7 +133,14 @@ function commandStates(): string {
     for (const [own, event] of RUNNER_EVENTS.flatMap((event) =>
       possibleAttempts(state).map((own) => [own, event] as const),
     )) {
-      const call = { event, runnerId: ME, paused: false, answer: 'a', attempt: null };
+      const call = {
+        event,
+        runnerId: ME,
+        paused: false,
+        eligible: true,
+        answer: 'a',
+        attempt: null,
+      };
       const decision = decide(state, own, call, 0);
       if (decision.kind === 'apply') add(state.status, event, decision.to);
     }

@@ -103,6 +103,14 @@ export const labels = (meaning: string): Option<Record<string, string> | undefin
   },
 });
 
+/** Any texts but empty ones, repeated. */
+export const texts = (value: string, meaning: string): Option<string[] | undefined> => ({
+  meaning,
+  value,
+  isRepeatable: true,
+  read: (given, name) => (given.length === 0 ? undefined : given.map((one) => notEmpty(one, name))),
+});
+
 /** Words from a list, repeated or separated by commas. */
 export const words = <const W extends string>(
   known: readonly W[],

@@ -280,3 +280,57 @@ test('Ids are sent as one path segment, whatever they hold', async (t) => {
   await run(['runners', 'revoke', '../keys/x?y'], { url });
   assert.equal(seen[0]?.url.pathname, '/api/v1/runners/..%2Fkeys%2Fx%3Fy/revoke');
 });
+
+test('commands why says how many runners can take it, and of each other why not', async (t) => {
+  const { url, seen } = await serve(t, () => ({
+    status: 200,
+    body: {
+      command_id: ID,
+      status: 'pending',
+      is_waiting: true,
+      reasons: [],
+      items: [
+        { runner_id: OTHER_ID, name: 'idle', presence: 'online', can_take: true, reasons: [] },
+        {
+          runner_id: ID,
+          name: 'full',
+          presence: 'online',
+          can_take: false,
+          reasons: [{ code: 'no_free_slot', detail: 'It works on as much as it can at once.' }],
+        },
+      ],
+      next: null,
+    },
+  }));
+  const { exit, out } = await run(['commands', 'why', ID], { url });
+  assert.equal(exit, EXIT.ok);
+  assert.equal(seen[0]?.url.pathname, `/api/v1/commands/${ID}/waiting`);
+  assert.match(out, /^1 of these 2 runners can take it/);
+  assert.match(out, /full +no +It works on as much as it can at once\./);
+});
+
+test('commands logs --follow asks from where it was until the command has ended', async (t) => {
+  const line = (at: number) => ({ line: at, attempt: 1, at: TIME, text: `line ${at}` });
+  const { url, seen } = await serve(t, ({ url: { searchParams } }) => {
+    const from = Number(searchParams.get('offset'));
+    return {
+      status: 200,
+      body: {
+        command_id: ID,
+        status: 'running',
+        lines: [line(from)],
+        next_offset: from + 1,
+        dropped_lines: from === 2 ? 5 : 0,
+        is_complete: from === 2,
+      },
+    };
+  });
+  const { exit, out, err } = await run(['commands', 'logs', ID, '--follow'], { url });
+  assert.equal(exit, EXIT.ok);
+  assert.equal(out, 'line 0\nline 1\nline 2\n');
+  assert.match(err, /5 further lines were not kept/);
+  assert.deepEqual(
+    seen.map((call) => call.url.searchParams.get('wait')),
+    ['30', '30', '30'],
+  );
+});

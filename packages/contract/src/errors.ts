@@ -112,6 +112,12 @@ export const errors = define({
     action: 'The first answer stands. Nothing needs to be sent again.',
     log: 'info',
   },
+  log_gap: {
+    status: 409,
+    title: 'Lines before these have not arrived',
+    action: 'Send the lines from `next_offset` on.',
+    log: 'info',
+  },
   runner_paused: {
     status: 409,
     title: 'This runner is paused',

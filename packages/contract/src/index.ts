@@ -16,5 +16,6 @@ export * from './schemas/finding.ts';
 export * from './schemas/finding-detail.ts';
 export * from './schemas/key.ts';
 export * from './schemas/runner.ts';
+export * from './schemas/scan-session.ts';
 export * from './schemas/upload.ts';
 export * from './schemas/vocabulary.ts';

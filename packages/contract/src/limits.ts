@@ -93,6 +93,23 @@ export const limits = {
   commandAttemptsMax: 20,
   commandPayloadBytesMax: 1 * MiB,
   commandResultBytesMax: 1 * MiB,
+  /** `GET /commands?wait=`: proxies end what is silent for longer. */
+  pollWaitSecondsMax: 60,
+  /** The log of one command: about what a person reads, and a scanner's whole output of a quiet day. */
+  commandLogLinesMax: 100_000,
+  commandLogBytesMax: 10 * MiB,
+  /** One line; what is longer is cut visibly. */
+  commandLogLineBytesMax: 8 * KiB,
+  /** Lines in one call: at 100 bytes a line well within a body. */
+  commandLogLinesPerCallMax: 1000,
+  /** Lines that one answer shows. */
+  commandLogPageLines: 2000,
+  /** Uploads shown with a command. */
+  commandUploadsShown: 100,
+  /** The same session opened again within this time is a repeat of a call whose answer was lost. */
+  scanSessionRepeatMs: 10 * MINUTE_MS,
+  /** A scan session that says nothing for so long has timed out. */
+  scanSessionMs: 24 * HOUR_MS,
   /** Failure messages are cut to this (RP §5.3). */
   commandErrorBytesMax: 4 * KiB,
 

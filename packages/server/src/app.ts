@@ -8,6 +8,7 @@ import { agentCommandRoutes } from './commands/agent-commands.routes.ts';
 import type { CommandsDeps } from './commands/commands.ts';
 import { OfferCounts } from './commands/commands.rules.ts';
 import { renewLeasesOf, sweepCommands } from './commands/leases.ts';
+import { Wake } from './commands/wake.ts';
 import { WorkBoard } from './commands/work-board.ts';
 import type { Config } from './config.ts';
 import { type Database, openDatabase } from './db/db.ts';
@@ -34,7 +35,10 @@ import { commandRoutes } from './operator/commands.routes.ts';
 import { findingRoutes, inventoryRoutes } from './operator/findings.routes.ts';
 import { keyRoutes } from './operator/keys.routes.ts';
 import { runnerRoutes } from './operator/runners.routes.ts';
+import { scanListRoutes } from './operator/scans.routes.ts';
 import { uploadRoutes } from './operator/uploads.routes.ts';
+import { scanRoutes } from './scans/scans.routes.ts';
+import { sweepScans } from './scans/scans.ts';
 import { type Job, Upkeep } from './upkeep/upkeep.ts';
 import { VERSION } from './version.ts';
 
@@ -86,8 +90,8 @@ async function wire(
   const presence = new PresenceBook(database, clock);
   const authenticator = new Authenticator(database, clock, log);
   const gate = new CallerGate(authenticator, presence, clock);
-  const board = new WorkBoard(database, clock);
-  const commands: CommandsDeps = { database, clock, board, offers: new OfferCounts() };
+  const commands = commandsOf(database, clock, log, presence);
+  const { board, wake } = commands;
   const workers = new IngestWorkers({
     database,
     clock,
@@ -106,15 +110,10 @@ async function wire(
   });
   heartbeatRoutes(app, gate, { presence, board, configVersion: CONFIG_VERSION });
   agentCommandRoutes(app, gate, commands);
+  scanRoutes(app, gate, { database, clock });
   agentKeyRoutes(app, gate, { database, clock });
   ingestRoutes(app, gate, { database, clock, workers, sealKey: keys.sealKey });
-  const operator = { database, clock };
-  runnerRoutes(app, gate, operator, authenticator);
-  keyRoutes(app, gate, operator, authenticator);
-  commandRoutes(app, gate, commands);
-  uploadRoutes(app, gate, operator);
-  findingRoutes(app, gate, operator);
-  inventoryRoutes(app, gate, operator);
+  operatorRoutes(app, gate, authenticator, commands);
   serviceRoutes(app, gate, {
     version: VERSION,
     databaseKind: database.kind,
@@ -131,13 +130,45 @@ async function wire(
   const url = await listen(app, config);
   const made = await firstRunOrClose(app, database, clock);
   workers.start();
+  wake.start();
   upkeep.start();
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
+    // Polls that wait are answered at once; closing the server waits for them.
+    await wake.stop();
     await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };
+}
+
+function operatorRoutes(
+  app: FastifyInstance,
+  gate: CallerGate,
+  authenticator: Authenticator,
+  commands: CommandsDeps,
+): void {
+  const { database, clock, wake } = commands;
+  const operator = { database, clock };
+  runnerRoutes(app, gate, operator, authenticator, (...who) => wake.runner(...who));
+  keyRoutes(app, gate, operator, authenticator);
+  commandRoutes(app, gate, commands);
+  scanListRoutes(app, gate, operator);
+  uploadRoutes(app, gate, operator);
+  findingRoutes(app, gate, operator);
+  inventoryRoutes(app, gate, operator);
+}
+
+function commandsOf(
+  database: Database,
+  clock: Clock,
+  log: Logger,
+  presence: PresenceBook,
+): CommandsDeps {
+  const unwritten = (runnerId: string) => presence.unwritten(runnerId);
+  const board = new WorkBoard(database, clock, unwritten);
+  const wake = new Wake({ database, clock, log, board });
+  return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
 }
 
 /** After the address is ours: a start that fails must not use up secrets that are shown once. */
@@ -218,6 +249,7 @@ function jobs(
       run: async () => {
         await pruneUploads(database, clock, config.uploadKeepDays * 86_400_000);
         await sweepAcceptances(database, clock);
+        await sweepScans({ database, clock });
       },
     },
   ];

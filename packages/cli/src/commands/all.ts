@@ -7,6 +7,7 @@ import { findingCommands } from './findings.ts';
 import { keyCommands } from './keys.ts';
 import { me } from './me.ts';
 import { runnerCommands } from './runners.ts';
+import { scanCommands } from './scans.ts';
 import { serverCommands } from './serve.ts';
 import { upload } from './upload.ts';
 import { uploadsCommands } from './uploads.ts';
@@ -19,6 +20,7 @@ export const commands: readonly Command[] = [
   ...assetCommands,
   ...runnerCommands,
   ...commandCommands,
+  ...scanCommands,
   ...keyCommands,
   me,
 ];

@@ -7,12 +7,24 @@ import { command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import type { Io } from '../lib/io.ts';
 import { LIST, printList } from '../list.ts';
-import { duration, flag, given, integer, isoOf, moment, text, word } from '../options.ts';
+import {
+  duration,
+  flag,
+  given,
+  integer,
+  isoOf,
+  labels,
+  moment,
+  text,
+  texts,
+  word,
+} from '../options.ts';
 import type { Field, Printer } from '../print/printer.ts';
 import type { Column } from '../print/table.ts';
-import { jsonText } from '../print/text.ts';
+import { counted, jsonText } from '../print/text.ts';
 import { durationText, minuteOf, momentOf } from '../print/time.ts';
 import { commandStyle } from '../print/words.ts';
+import { logs, why } from './command-follow.ts';
 
 const layout = (print: Printer): Column<Command>[] => [
   { title: 'ID', cell: (row) => row.id },
@@ -38,6 +50,7 @@ function fields(row: Command, nowMs: number): Field[] {
     ['Status', row.reason === null ? row.status : `${row.status} (${row.reason})`],
     ['Priority', row.priority],
     ['For runner', row.runner_id ?? 'whichever claims it first'],
+    ['Asks for', targetText(row.target)],
     ['Held by', row.holder_id],
     ['Attempt', `${row.attempt} of ${row.max_attempts}`],
     ['Timeout', durationText(row.timeout_seconds)],
@@ -50,10 +63,30 @@ function fields(row: Command, nowMs: number): Field[] {
     time('Lease until', row.lease_expires_at),
     time('Cancel asked', row.cancel_requested_at),
     time('Ended', row.completed_at),
+    [
+      'Progress',
+      row.progress === null
+        ? null
+        : [
+            row.progress.percent === undefined ? '' : `${row.progress.percent} %`,
+            row.progress.message ?? '',
+          ]
+            .filter((part) => part !== '')
+            .join(': '),
+    ],
+    ['Log', row.log.lines === 0 ? null : `${counted(row.log.lines, 'line')}: muster commands logs`],
     ['Error', row.error_message],
     ['Payload', documentText(row.payload)],
     ['Result', documentText(row.result)],
   ];
+}
+
+function targetText(target: Command['target']): string | null {
+  if (target === null) return null;
+  const labels = Object.entries(target.labels).map(([key, value]) => `label ${key}=${value}`);
+  const tools = target.tools.map((tool) => `tool ${tool}`);
+  const able = target.capabilities.map((capability) => `capability ${capability}`);
+  return [...labels, ...tools, ...able].join(', ');
 }
 
 const documentText = (value: unknown): string | null =>
@@ -87,7 +120,7 @@ const list = command({
 
 const show = command({
   name: 'commands show',
-  summary: 'Show one command with its attempts',
+  summary: 'Show one command with its attempts and uploads',
   operands: ['ID'],
   options: {},
   examples: ['muster commands show 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e'],
@@ -104,7 +137,13 @@ const show = command({
           `${each.outcome ?? 'under way'}: runner ${each.runner_id}, ${from} to ${end}`,
         ];
       });
-      return print.fields([...fields(found, nowMs), ...attempts]);
+      const uploads = found.uploads.map(
+        ({ id: upload, state, receipt }): Field => [
+          'Upload',
+          `${upload} ${state}${receipt === null ? '' : `: ${counted(receipt.findings.received, 'finding')}`}`,
+        ],
+      );
+      return print.fields([...fields(found, nowMs), ...attempts, ...uploads]);
     });
   },
 });
@@ -113,13 +152,16 @@ const create = command({
   name: 'commands create',
   summary: 'Create a command for one runner, or for whichever claims it first',
   details: [
-    'Known types are scan, collect, health_check and validate; other types pass as they are. The payload is JSON, ' +
+    'Known types are scan, collect, health_check, validate, config_update and cancel; other types pass as they are. The payload is JSON, ' +
       'or @FILE to read it from a file, or @- to read it from stdin.',
   ],
   operands: ['TYPE'],
   options: {
     payload: text('JSON|@FILE', 'what the runner is told'),
     runner: text('ID', 'the only runner that may claim it'),
+    label: labels('only runners with this label may claim it'),
+    tool: texts('NAME', 'only runners that report this tool'),
+    capability: texts('NAME', 'only runners that report this capability'),
     priority: word(PRIORITIES, 'default normal'),
     'expires-in': duration('unclaimed so long, it expires: 90s, 15m, 2h, 7d'),
     'not-before': moment('when it may be claimed: a time, or from now (15m)'),
@@ -131,16 +173,19 @@ const create = command({
     'muster commands create health_check --runner 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e',
     'muster commands create scan --payload \'{"scanner":"semgrep","target":"."}\' --timeout 30m',
     'muster commands create scan --payload @scan.json --priority high --expires-in 2h',
+    'muster commands create collect --payload \'{"collector":"github"}\' --label zone=dmz',
   ],
   run: async (context, [type], options) => {
     const { io, print } = context;
-    const { runner, priority, timeout } = options;
+    const { runner, priority, timeout, label, tool, capability } = options;
+    const target = given({ labels: label, tools: tool, capabilities: capability });
     const notBefore = options['not-before'];
     const body = {
       type,
       ...given({
         payload: options.payload === undefined ? undefined : await payloadOf(options.payload, io),
         runner_id: runner,
+        target: Object.keys(target).length === 0 ? undefined : target,
         priority,
         expires_in: options['expires-in'],
         scheduled_at: notBefore === undefined ? undefined : isoOf(notBefore, io.nowMs()),
@@ -192,4 +237,4 @@ const cancel = command({
   },
 });
 
-export const commandCommands = [list, create, show, cancel];
+export const commandCommands = [list, create, show, why, logs, cancel];

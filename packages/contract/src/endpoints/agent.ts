@@ -2,7 +2,7 @@
 
 import Type from 'typebox';
 import { bodyErrors, endpoint } from '../endpoint.ts';
-import { RunnerCommand } from '../schemas/command.ts';
+import { LogAppended, NewLogLines, NewProgress, RunnerCommand } from '../schemas/command.ts';
 import { Enrolment, EnrolmentReply, RenewReply } from '../schemas/key.ts';
 import { Heartbeat, HeartbeatReply } from '../schemas/runner.ts';
 
@@ -43,14 +43,18 @@ export const pollCommands = endpoint({
   auth: { kind: 'runner', scope: 'heartbeat' },
   summary: 'Poll commands for this runner',
   description:
-    'A bare array, most urgent first, then oldest. Nothing is reserved: acknowledge claims. A paused runner, and a key ' +
-    'without the scope `commands`, gets `[]`.',
+    'A bare array, most urgent first, then oldest; only what this runner can do, and no more than its free slots. Nothing ' +
+    'is reserved: acknowledge claims. A paused runner, and a key without the scope `commands`, gets `[]`. With `wait` or ' +
+    '`Prefer: wait=n` the answer comes as soon as there is something new, else `[]` at the end.',
   query: Type.Object({
     limit: Type.Optional(
       Type.String({
         description:
           '1 to 100, default 10; out of range or unreadable: the nearest bound or the default',
       }),
+    ),
+    wait: Type.Optional(
+      Type.String({ description: 'seconds to wait for a command, at most 60; unreadable: 0' }),
     ),
   }),
   bodyKind: 'none',
@@ -64,7 +68,9 @@ export const acknowledgeCommand = endpoint({
   path: '/api/v1/agent/commands/{id}/acknowledge',
   auth: { kind: 'runner', scope: 'commands' },
   summary: 'Claim a command',
-  description: 'Pending → acknowledged, with a lease. A repeat by the holder answers the same.',
+  description:
+    'Pending → acknowledged, with a lease. A repeat by the holder answers the same. With `attempt` only the claim of that ' +
+    'number is made: the one that was offered, plus one.',
   params: CommandId,
   bodyKind: 'lenient',
   malformedBody: 'ignored',
@@ -131,6 +137,38 @@ export const releaseCommand = endpoint({
   body: Type.Object({ attempt }),
   replies: { 200: RunnerCommand },
   errors: transitionErrors,
+});
+
+export const reportProgress = endpoint({
+  id: 'reportProgress',
+  method: 'POST',
+  path: '/api/v1/agent/commands/{id}/progress',
+  auth: { kind: 'runner', scope: 'commands' },
+  summary: 'Say how far a command is',
+  description:
+    'By its holder; the last word counts. The answer has `cancel_requested_at` when an operator wants it stopped.',
+  params: CommandId,
+  bodyKind: 'json',
+  body: NewProgress,
+  replies: { 200: RunnerCommand },
+  errors: [...transitionErrors, 'invalid_body'],
+});
+
+export const appendLog = endpoint({
+  id: 'appendLog',
+  method: 'POST',
+  path: '/api/v1/agent/commands/{id}/logs',
+  auth: { kind: 'runner', scope: 'commands' },
+  summary: 'Add lines to the log of a command',
+  description:
+    'By its holder. `offset` is the number of lines that this attempt sent before: what was received already is passed ' +
+    'over, so a call may be repeated; a gap is refused with the offset to go on from. No lines: only asks for it. A log ' +
+    'is bounded; what does not fit is counted. Do not write secrets to it.',
+  params: CommandId,
+  bodyKind: 'json',
+  body: NewLogLines,
+  replies: { 200: LogAppended },
+  errors: [...transitionErrors, 'invalid_body', 'log_gap'],
 });
 
 export const renewKey = endpoint({

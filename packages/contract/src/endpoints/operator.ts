@@ -3,7 +3,6 @@
 import Type from 'typebox';
 import { bodyErrors, type Endpoint, endpoint } from '../endpoint.ts';
 import { Id, Page, PageQuery } from '../schemas/shapes.ts';
-import { Command, CommandWithAttempts, NewCommand } from '../schemas/command.ts';
 import {
   Asset,
   AssetWithDetail,
@@ -22,7 +21,6 @@ import { NewRunner, Runner } from '../schemas/runner.ts';
 import { Upload } from '../schemas/upload.ts';
 import {
   AssetKind,
-  CommandStatus,
   FindingStatus,
   Presence,
   type Role,
@@ -201,65 +199,6 @@ export const createEnrolmentToken = endpoint({
   body: NewEnrolmentToken,
   replies: { 201: NewApiKeyReply },
   errors: write,
-});
-
-// ---------------------------------------------------------------- commands
-
-export const listCommands = endpoint({
-  id: 'listCommands',
-  method: 'GET',
-  path: '/api/v1/commands',
-  auth: as('viewer'),
-  summary: 'Commands, newest first',
-  query: Type.Object({
-    ...PageQuery,
-    status: Type.Optional(CommandStatus),
-    type: optionalText(64, 'the type'),
-    runner_id: Type.Optional(Id),
-  }),
-  bodyKind: 'none',
-  replies: { 200: Page(Command) },
-  errors: read,
-});
-
-export const showCommand = endpoint({
-  id: 'showCommand',
-  method: 'GET',
-  path: '/api/v1/commands/{id}',
-  auth: as('viewer'),
-  summary: 'One command with its attempts',
-  params: ById,
-  bodyKind: 'none',
-  replies: { 200: CommandWithAttempts },
-  errors: readOne,
-});
-
-export const createCommand = endpoint({
-  id: 'createCommand',
-  method: 'POST',
-  path: '/api/v1/commands',
-  auth: as('analyst'),
-  summary: 'Create a command',
-  description:
-    'For one runner (`runner_id`) or for whichever claims it first. Payloads of the known types (`scan`, `collect`, ' +
-    '`health_check`, `validate`) must be objects; other types pass as they are.',
-  bodyKind: 'json',
-  body: NewCommand,
-  replies: { 201: Command },
-  errors: [...write, 'not_found'],
-});
-
-export const cancelCommand = endpoint({
-  id: 'cancelCommand',
-  method: 'POST',
-  path: '/api/v1/commands/{id}/cancel',
-  auth: as('analyst'),
-  summary: 'Cancel a command',
-  description: 'Pending: at once. Held by a runner: it is asked to stop with its next heartbeat.',
-  params: ById,
-  bodyKind: 'none',
-  replies: { 200: Command },
-  errors: [...act, 'invalid_transition'],
 });
 
 // ---------------------------------------------------------------- uploads

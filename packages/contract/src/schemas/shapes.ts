@@ -37,6 +37,7 @@ export const Problem = Type.Object(
     pointer: Type.Optional(Type.String()),
     errors: Type.Optional(Type.Array(Located)),
     state: Type.Optional(Type.String()),
+    next_offset: Type.Optional(Type.Integer({ description: 'log_gap: where the log goes on' })),
     upload_id: Type.Optional(Type.String()),
     receipt: Type.Optional(Type.Unknown()),
   },

@@ -75,6 +75,8 @@ create index api_key_by_runner on api_key (tenant_id, runner_id) where runner_id
 
 -- ---------------------------------------------------------------- commands
 
+-- Work for runners. target: labels, tools and capabilities that a runner must have (commands/eligibility.rules.ts).
+-- ready_at: since when it may be claimed; moved whenever it returns to pending. log_*: what of its log is kept.
 create table command (
   tenant_id uuid not null references tenant (id),
   id uuid not null,
@@ -102,12 +104,21 @@ create table command (
   result text collate "C",
   error_message text collate "C",
   reason text collate "C",
+  target text collate "C",
+  ready_at bigint not null,
+  progress_percent smallint check (progress_percent between 0 and 100),
+  progress_message text collate "C",
+  progress_at bigint,
+  log_lines integer not null,
+  log_bytes integer not null,
+  log_dropped bigint not null,
   primary key (tenant_id, id)
 );
 create index command_pending on command (tenant_id, priority, id) where status = 'pending';
 create index command_held on command (tenant_id, holder_id) where status in ('acknowledged', 'running');
 create index command_lease on command (lease_until) where status in ('acknowledged', 'running');
 create index command_expiry on command (expires_at) where status = 'pending' and expires_at is not null;
+create index command_ready on command (ready_at) where status = 'pending';
 
 -- One row for every claim: what a repeated call is judged against.
 create table command_attempt (
@@ -120,8 +131,43 @@ create table command_attempt (
   ended_at bigint,
   outcome text collate "C" check (outcome in ('completed', 'failed', 'released', 'lost', 'canceled')),
   answer_digest bytea,
+  log_received integer not null,
   primary key (tenant_id, command_id, attempt)
 );
+
+-- Log lines of commands as runners sent them: a JSON array of texts a row. end_line counts all kept lines of the
+-- command up to and with these.
+create table command_log (
+  tenant_id uuid not null,
+  command_id uuid not null,
+  end_line integer not null,
+  attempt integer not null,
+  received_at bigint not null,
+  lines text collate "C" not null,
+  primary key (tenant_id, command_id, end_line)
+);
+
+-- A runner's own word that it scans something, for clients that keep sessions (RP §9.1). It decides nothing.
+create table scan_session (
+  tenant_id uuid not null,
+  id uuid not null,
+  runner_id uuid not null,
+  status text collate "C" not null check (status in ('running', 'completed', 'failed', 'canceled', 'timeout')),
+  scanner_name text collate "C" not null,
+  scanner_version text collate "C",
+  scanner_type text collate "C",
+  asset_type text collate "C" not null,
+  asset_value text collate "C" not null,
+  branch text collate "C",
+  commit_sha text collate "C",
+  base_commit_sha text collate "C",
+  started_at bigint not null,
+  completed_at bigint,
+  answer text collate "C",
+  primary key (tenant_id, id)
+);
+create index scan_session_by_asset on scan_session (tenant_id, asset_value, scanner_name, id);
+create index scan_session_running on scan_session (started_at) where status = 'running';
 
 -- ---------------------------------------------------------------- uploads
 
@@ -160,6 +206,7 @@ create table upload (
 create index upload_waiting on upload (not_before, tenant_id, id) where state in ('received', 'processing');
 create index upload_receiving on upload (received_at) where state = 'receiving';
 create index upload_by_content on upload (tenant_id, runner_id, sha256);
+create index upload_by_command on upload (tenant_id, command_id) where command_id is not null;
 
 -- The bytes as they came, sealed with AES-256-GCM; about 256 KiB each.
 create table upload_chunk (
@@ -376,7 +423,7 @@ declare
   name text;
 begin
   foreach name in array array[
-    'runner', 'api_key', 'command', 'command_attempt', 'upload', 'upload_chunk', 'upload_batch',
+    'runner', 'api_key', 'command', 'command_attempt', 'command_log', 'scan_session', 'upload', 'upload_chunk', 'upload_batch',
     'idempotency', 'asset', 'asset_ref', 'scope', 'analysis', 'component', 'relationship',
     'endpoint', 'finding', 'finding_detail', 'finding_ref', 'finding_event', 'event'
   ] loop

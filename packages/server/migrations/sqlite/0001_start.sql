@@ -75,6 +75,8 @@ create index api_key_by_runner on api_key (tenant_id, runner_id) where runner_id
 
 -- ---------------------------------------------------------------- commands
 
+-- Work for runners. target: labels, tools and capabilities that a runner must have (commands/eligibility.rules.ts).
+-- ready_at: since when it may be claimed; moved whenever it returns to pending. log_*: what of its log is kept.
 create table command (
   tenant_id blob not null references tenant (id),
   id blob not null,
@@ -102,12 +104,21 @@ create table command (
   result text,
   error_message text,
   reason text,
+  target text,
+  ready_at integer not null,
+  progress_percent integer check (progress_percent between 0 and 100),
+  progress_message text,
+  progress_at integer,
+  log_lines integer not null,
+  log_bytes integer not null,
+  log_dropped integer not null,
   primary key (tenant_id, id)
 ) strict, without rowid;
 create index command_pending on command (tenant_id, priority, id) where status = 'pending';
 create index command_held on command (tenant_id, holder_id) where status in ('acknowledged', 'running');
 create index command_lease on command (lease_until) where status in ('acknowledged', 'running');
 create index command_expiry on command (expires_at) where status = 'pending' and expires_at is not null;
+create index command_ready on command (ready_at) where status = 'pending';
 
 -- One row for every claim: what a repeated call is judged against.
 create table command_attempt (
@@ -120,8 +131,43 @@ create table command_attempt (
   ended_at integer,
   outcome text check (outcome in ('completed', 'failed', 'released', 'lost', 'canceled')),
   answer_digest blob,
+  log_received integer not null,
   primary key (tenant_id, command_id, attempt)
 ) strict, without rowid;
+
+-- Log lines of commands as runners sent them: a JSON array of texts a row. end_line counts all kept lines of the
+-- command up to and with these.
+create table command_log (
+  tenant_id blob not null,
+  command_id blob not null,
+  end_line integer not null,
+  attempt integer not null,
+  received_at integer not null,
+  lines text not null,
+  primary key (tenant_id, command_id, end_line)
+) strict;
+
+-- A runner's own word that it scans something, for clients that keep sessions (RP §9.1). It decides nothing.
+create table scan_session (
+  tenant_id blob not null,
+  id blob not null,
+  runner_id blob not null,
+  status text not null check (status in ('running', 'completed', 'failed', 'canceled', 'timeout')),
+  scanner_name text not null,
+  scanner_version text,
+  scanner_type text,
+  asset_type text not null,
+  asset_value text not null,
+  branch text,
+  commit_sha text,
+  base_commit_sha text,
+  started_at integer not null,
+  completed_at integer,
+  answer text,
+  primary key (tenant_id, id)
+) strict, without rowid;
+create index scan_session_by_asset on scan_session (tenant_id, asset_value, scanner_name, id);
+create index scan_session_running on scan_session (started_at) where status = 'running';
 
 -- ---------------------------------------------------------------- uploads
 
@@ -160,6 +206,7 @@ create table upload (
 create index upload_waiting on upload (not_before, tenant_id, id) where state in ('received', 'processing');
 create index upload_receiving on upload (received_at) where state = 'receiving';
 create index upload_by_content on upload (tenant_id, runner_id, sha256);
+create index upload_by_command on upload (tenant_id, command_id) where command_id is not null;
 
 -- The bytes as they came, sealed with AES-256-GCM; about 256 KiB each.
 create table upload_chunk (
@@ -381,11 +428,17 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('command', 'command_held', '1000 1000 2'),
   ('command', 'command_lease', '1000 1'),
   ('command', 'command_expiry', '1000 1'),
+  ('command', 'command_ready', '1000 1'),
   ('command_attempt', 'command_attempt', '1000000 1000000 2 1'),
+  ('command_log', 'sqlite_autoindex_command_log_1', '1000000 1000000 10 1'),
+  ('scan_session', 'scan_session', '100000 100000 1'),
+  ('scan_session', 'scan_session_by_asset', '100000 100000 100 20 1'),
+  ('scan_session', 'scan_session_running', '100 1'),
   ('upload', 'upload', '100000 100000 1'),
   ('upload', 'upload_waiting', '100 10 10 1'),
   ('upload', 'upload_receiving', '100 1'),
   ('upload', 'upload_by_content', '100000 100000 1000 1'),
+  ('upload', 'upload_by_command', '50000 50000 1'),
   ('upload_chunk', 'sqlite_autoindex_upload_chunk_1', '1000000 1000000 10 1'),
   ('asset', 'asset', '10000 10000 1'),
   ('asset', 'asset_by_value', '10000 10000 2000 1'),

@@ -1,12 +1,16 @@
-// The runner's side of commands: poll, acknowledge, start, complete, fail, release.
+// The runner's side of commands: poll, acknowledge, start, complete, fail, release, progress, log lines.
 
 import { endpoints, limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
-import { answer, type Gate, route } from '../http/route.ts';
+import { answer, type Gate, presentedKey, route } from '../http/route.ts';
+import { waitOf, whileConnected } from '../http/wait.ts';
 import type { Caller } from '../keys/authenticate.ts';
 import type { RunnerEvent } from './command.machine.ts';
 import { runnerCommand } from './command.view.format.ts';
-import { type CommandsDeps, poll, transition, type TransitionInput } from './commands.ts';
+import { appendLog } from './command-log.ts';
+import { type CommandsDeps, transition, type TransitionInput } from './commands.ts';
+import { poll } from './poll.ts';
+import { reportProgress } from './progress.ts';
 
 /** Out of range or unreadable: the nearest bound or the default (RP §5.1). */
 export function pollLimit(text: string | undefined): number {
@@ -31,10 +35,17 @@ export function agentCommandRoutes(
   gate: Gate<Caller>,
   deps: CommandsDeps,
 ): void {
-  route(app, gate, endpoints.pollCommands, async ({ caller, query }) => {
+  route(app, gate, endpoints.pollCommands, async ({ caller, query, request }) => {
     if (caller.paused || !caller.scopes.includes('commands')) return answer(200, []);
-    const rows = await poll(deps, caller, pollLimit(query.limit));
-    return answer(200, rows.map(runnerCommand));
+    const { ms, headers } = waitOf(query.wait, request, limits.pollWaitSecondsMax);
+    const limit = pollLimit(query.limit);
+    const key = presentedKey(request) ?? '';
+    const isStillGood = async (): Promise<boolean> =>
+      (await gate.authenticate(key, 'runner', request.ip)) !== null;
+    const rows = await whileConnected(request, (gone) =>
+      poll(deps, caller, { limit, ms, gone, isStillGood }),
+    );
+    return answer(200, rows.map(runnerCommand), { headers });
   });
   const transitions = [
     [endpoints.acknowledgeCommand, 'acknowledge'],
@@ -49,4 +60,10 @@ export function agentCommandRoutes(
       return answer(200, runnerCommand(row));
     });
   }
+  route(app, gate, endpoints.reportProgress, async ({ caller, params, body }) =>
+    answer(200, runnerCommand(await reportProgress(deps, caller, params.id, body))),
+  );
+  route(app, gate, endpoints.appendLog, async ({ caller, params, body }) =>
+    answer(200, await appendLog(deps, caller, params.id, body)),
+  );
 }

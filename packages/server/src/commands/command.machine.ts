@@ -56,6 +56,8 @@ export interface RunnerCall {
   readonly event: RunnerEvent;
   readonly runnerId: string;
   readonly paused: boolean;
+  /** Has it what the command asks for? Pins are judged here. */
+  readonly eligible: boolean;
   /** Digest of what complete or fail says, to tell a repeat from a contradiction. */
   readonly answer: string | null;
   /** The attempt the caller speaks of, when it says so. */
@@ -87,9 +89,30 @@ export function decide(
   const holds =
     state.holderId === call.runnerId &&
     (state.status === 'acknowledged' || state.status === 'running');
+  // Who once had it knows of it; for all others it is as if it weren't there (contract §4).
+  if (!call.eligible && !holds && own === null) return refuse('not_found');
   if (call.event === 'acknowledge') return decideClaim(state, own, call, holds, nowMs);
   if (call.attempt !== null && call.attempt !== own?.attempt) return refuse('lease_lost');
   return holds ? advance(state, call) : late(state, own, call);
+}
+
+/** May the caller write to it (progress, log lines) without moving it? Null: yes. */
+export function refuseWriting(
+  state: CommandState,
+  own: OwnAttempt | null,
+  call: Pick<RunnerCall, 'runnerId' | 'eligible' | 'attempt'>,
+): ErrorCode | null {
+  if (state.runnerId !== null && state.runnerId !== call.runnerId) return 'not_found';
+  const held = state.status === 'acknowledged' || state.status === 'running';
+  const holds = held && state.holderId === call.runnerId;
+  if (own === null) {
+    if (!call.eligible) return 'not_found';
+    return held ? 'command_claimed' : 'invalid_transition';
+  }
+  if (call.attempt !== null && call.attempt !== own.attempt) return 'lease_lost';
+  if (holds) return null;
+  if (own.outcome === 'lost' || state.attempt > own.attempt) return 'lease_lost';
+  return 'invalid_transition';
 }
 
 function decideClaim(
@@ -101,7 +124,10 @@ function decideClaim(
 ): Decision {
   if (holds) return repeat;
   if (state.status === 'pending') {
+    if (!call.eligible) return refuse('not_found');
     if (call.paused) return refuse('runner_paused');
+    // It speaks of another claim than the one that could be made now: a duplicate that comes too late.
+    if (call.attempt !== null && call.attempt !== state.attempt + 1) return refuse('lease_lost');
     const due = state.scheduledAt === null || state.scheduledAt <= nowMs;
     const expired = state.expiresAt !== null && state.expiresAt <= nowMs;
     if (!due || expired) return refuse('invalid_transition');

@@ -103,17 +103,21 @@ export async function updateAttempt(
     .execute();
 }
 
-/** What this runner could claim now, most urgent first, then oldest. */
+/** A pending command as far as it matters who may take it. */
+export type ClaimableRow = Pick<CommandRow, 'id' | 'priority' | 'runner_id' | 'target'>;
+
+/** What is due and pinned to this runner or to nobody, most urgent first, then oldest; `after` the last of a page. */
 export async function claimable(
   db: Db,
   tenantId: string,
   runnerId: string,
   nowMs: number,
+  after: Pick<ClaimableRow, 'id' | 'priority'> | null,
   limit: number,
-): Promise<CommandRow[]> {
-  return await db
+): Promise<ClaimableRow[]> {
+  let query = db
     .selectFrom('command')
-    .selectAll()
+    .select(['id', 'priority', 'runner_id', 'target'])
     .where('tenant_id', '=', tenantId)
     .where('status', '=', PENDING)
     .where((eb) => eb.or([eb('runner_id', 'is', null), eb('runner_id', '=', runnerId)]))
@@ -121,24 +125,63 @@ export async function claimable(
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .orderBy('priority')
     .orderBy('id')
-    .limit(limit)
+    .limit(limit);
+  if (after !== null) {
+    query = query
+      .where('priority', '>=', after.priority)
+      .where((eb) => eb.or([eb('priority', '>', after.priority), eb('id', '>', after.id)]));
+  }
+  return await query.execute();
+}
+
+/** Those of them that may still be claimed. */
+export async function pendingByIds(
+  db: Db,
+  tenantId: string,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<CommandRow[]> {
+  return await db
+    .selectFrom('command')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', 'in', ids)
+    .where('status', '=', PENDING)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .execute();
 }
 
-/** How many commands wait, by pin (null: for anybody). */
+/** How many commands each of these runners holds; those who hold none are left out. */
+export async function heldBy(
+  db: Db,
+  tenantId: string,
+  runnerIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('command')
+    .select(['holder_id', sql<number>`count(*)`.as('held')])
+    .where('tenant_id', '=', tenantId)
+    .where('holder_id', 'in', runnerIds)
+    .where('status', 'in', HELD)
+    .groupBy('holder_id')
+    .execute();
+  return new Map(rows.map((row) => [row.holder_id ?? '', Number(row.held)]));
+}
+
+/** How many commands wait, by pin (null: for anybody) and by what they ask of a runner. */
 export async function waitingCounts(
   db: Db,
   tenantId: string,
   nowMs: number,
-): Promise<{ runner_id: string | null; waiting: number }[]> {
+): Promise<{ runner_id: string | null; target: string | null; waiting: number }[]> {
   return await db
     .selectFrom('command')
-    .select(['runner_id', sql<number>`count(*)`.as('waiting')])
+    .select(['runner_id', 'target', sql<number>`count(*)`.as('waiting')])
     .where('tenant_id', '=', tenantId)
     .where('status', '=', PENDING)
     .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
-    .groupBy('runner_id')
+    .groupBy(['runner_id', 'target'])
     .execute();
 }
 

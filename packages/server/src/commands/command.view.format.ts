@@ -1,7 +1,17 @@
 // Command rows as the wire shows them: to runners without nulls (old clients fail on them), to operators in full.
 
-import { type Command, PRIORITIES, type RunnerCommand } from '@muster/contract';
+import {
+  type Command,
+  type CommandLog,
+  type CommandUpload,
+  PRIORITIES,
+  type Receipt,
+  type RunnerCommand,
+} from '@muster/contract';
 import type { AttemptRow, CommandRow } from './command.queries.ts';
+import type { LogRow } from './command-log.queries.ts';
+import type { LinkedUpload } from './command-uploads.queries.ts';
+import { parseTarget } from './eligibility.rules.ts';
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
@@ -34,6 +44,7 @@ export function runnerCommand(row: CommandRow): RunnerCommand {
     ...(row.cancel_requested_at === null
       ? {}
       : { cancel_requested_at: iso(row.cancel_requested_at) }),
+    ...(row.progress_at === null ? {} : { progress: progressOf(row) }),
   };
 }
 
@@ -46,6 +57,7 @@ export function operatorCommand(row: CommandRow): Command {
     reason: row.reason,
     payload: parsed(row.payload),
     runner_id: row.runner_id,
+    target: targetView(row.target),
     holder_id: row.holder_id,
     attempt: row.attempt,
     max_attempts: row.max_attempts,
@@ -62,7 +74,24 @@ export function operatorCommand(row: CommandRow): Command {
     cancel_requested_at: isoOrNull(row.cancel_requested_at),
     result: parsed(row.result),
     error_message: row.error_message,
+    progress: row.progress_at === null ? null : progressOf(row),
+    log: { lines: row.log_lines, bytes: row.log_bytes, dropped_lines: row.log_dropped },
   };
+}
+
+const progressOf = (row: CommandRow) => ({
+  ...(row.progress_percent === null ? {} : { percent: row.progress_percent }),
+  ...(row.progress_message === null ? {} : { message: row.progress_message }),
+  at: iso(row.progress_at ?? 0),
+});
+
+/** What was asked for; what only follows from the payload is not repeated. */
+function targetView(text: string | null): Command['target'] {
+  const target = parseTarget(text);
+  if (target === null) return null;
+  const { labels = {}, tools = [], capabilities = [] } = target;
+  if (Object.keys(labels).length + tools.length + capabilities.length === 0) return null;
+  return { labels: { ...labels }, tools: [...tools], capabilities: [...capabilities] };
 }
 
 export const attemptView = (row: AttemptRow) => ({
@@ -73,3 +102,51 @@ export const attemptView = (row: AttemptRow) => ({
   ended_at: isoOrNull(row.ended_at),
   outcome: row.outcome,
 });
+
+export function uploadOfCommand(row: LinkedUpload): CommandUpload {
+  const receipt = row.receipt === null ? null : (JSON.parse(row.receipt) as Receipt);
+  return {
+    id: row.id,
+    runner_id: row.runner_id,
+    state: row.state,
+    tool: row.tool,
+    received_at: iso(row.received_at),
+    finished_at: isoOrNull(row.finished_at),
+    receipt: receipt === null ? null : summary(receipt),
+  };
+}
+
+const summary = ({ outcome, findings, assets, resolved, held }: Receipt) => ({
+  outcome,
+  findings,
+  assets,
+  resolved,
+  held,
+});
+
+/** Lines from `offset` on, out of rows that begin before it. */
+export function logView(
+  command: CommandRow,
+  rows: readonly LogRow[],
+  offset: number,
+  isOver: boolean,
+): CommandLog {
+  const lines = rows.flatMap((row) => {
+    const texts = JSON.parse(row.lines) as string[];
+    const start = row.end_line - texts.length;
+    return texts.flatMap((text, index) =>
+      start + index < offset
+        ? []
+        : [{ line: start + index, attempt: row.attempt, at: iso(row.received_at), text }],
+    );
+  });
+  const next = rows.at(-1)?.end_line ?? offset;
+  return {
+    command_id: command.id,
+    status: command.status,
+    lines,
+    next_offset: next,
+    dropped_lines: command.log_dropped,
+    is_complete: isOver && next >= command.log_lines,
+  };
+}

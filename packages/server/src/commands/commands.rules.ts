@@ -1,32 +1,27 @@
-// Small rules of commands: the lease, the order of offers, cutting a message.
+// Small rules of commands: the lease, the count of offers, cutting a message.
 
 import { limits } from '@muster/contract';
 
 /** The larger of 90 s and three intervals (contract §4): two lost heartbeats must not cost a lease. */
 export const leaseMs = (intervalMs: number): number => Math.max(limits.leaseMsMin, 3 * intervalMs);
 
-/** Offered this often without being claimed, a command goes behind those that weren't. */
-const OFFERS_BEFORE_BEHIND = 3;
-
-/**
- * Keeps the order of urgency, but puts what was often offered and never claimed behind what was not: types that a
- * client silently ignores must not fill its polls for ever (RP W-10).
- */
-export function orderOffers<T>(rows: readonly T[], offersOf: (row: T) => number): T[] {
-  const fresh: T[] = [];
-  const ignored: T[] = [];
-  for (const row of rows) (offersOf(row) >= OFFERS_BEFORE_BEHIND ? ignored : fresh).push(row);
-  return [...fresh, ...ignored];
-}
-
+/** Pairs of runner and command that are counted; beyond, the oldest count is lost. About 20 MB. */
 const PAIRS_MAX = 100_000;
 
-/** How often each command was offered to each runner, in memory: losing the count costs order only. */
+/**
+ * How often each command was offered to each runner without being claimed, in memory: types that a client silently
+ * ignores must not fill its polls for ever (RP W-10). Losing the count costs order only.
+ */
 export class OfferCounts {
   readonly #counts = new Map<string, number>();
 
   count(runnerId: string, commandId: string): number {
     return this.#counts.get(`${commandId}${runnerId}`) ?? 0;
+  }
+
+  /** It did claim it: what it is offered again later is new to it. */
+  taken(runnerId: string, commandId: string): void {
+    this.#counts.delete(`${commandId}${runnerId}`);
   }
 
   offered(runnerId: string, commandId: string): void {

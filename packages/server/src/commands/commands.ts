@@ -1,9 +1,10 @@
-// A command in the hands of runners: polled, claimed with a lease, started, finished, given back (contract §4). Every call judges the row with the machine and applies the decision as one guarded UPDATE.
+// A command in the hands of runners: claimed with a lease, started, finished, given back (contract §4). Every call judges
+// the row with the machine and applies the decision as one guarded UPDATE. The poll is in poll.ts.
 
 import { hash } from 'node:crypto';
-import { limits } from '@muster/contract';
+import { type ErrorCode, limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
-import { findRunner } from '../keys/runners.ts';
+import type { RunnerRow } from '../keys/runners.ts';
 import { Defect } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type CommandId, parseId, type RunnerId, type TenantId } from '../lib/ids.ts';
@@ -18,21 +19,24 @@ import {
 import {
   type AttemptRow,
   type CommandRow,
-  claimable,
   findCommand,
   insertAttempt,
   lastAttemptOf,
   moveCommand,
   updateAttempt,
 } from './command.queries.ts';
-import { leaseMs, type OfferCounts, orderOffers, truncateUtf8 } from './commands.rules.ts';
+import { leaseMs, type OfferCounts, truncateUtf8 } from './commands.rules.ts';
+import { isEligible } from './eligibility.rules.ts';
+import { type ProfileDeps, runnerWithProfile } from './profiles.ts';
+import type { Wake } from './wake.ts';
 import type { WorkBoard } from './work-board.ts';
 
-export interface CommandsDeps {
+export interface CommandsDeps extends ProfileDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly board: WorkBoard;
   readonly offers: OfferCounts;
+  readonly wake: Wake;
 }
 
 export interface Holder {
@@ -66,13 +70,36 @@ export async function transition(
   const nowMs = deps.clock.nowMs();
   const row = await deps.database.transaction(holder.tenantId, async (tx) => {
     for (let race = 0; race < RACES_MAX; race += 1) {
-      const moved = await judgeAndMove(tx, holder, commandId, event, answer, input.attempt, nowMs);
+      const call = { event, answer, attempt: input.attempt, nowMs };
+      const moved = await judgeAndMove(deps, tx, holder, commandId, call);
       if (moved !== 'raced') return moved;
     }
     throw new Defect('a command changed under every attempt to move it');
   });
-  deps.board.changed(holder.tenantId);
+  if (event === 'acknowledge') deps.offers.taken(holder.runnerId, commandId);
+  announce(deps, row);
+  if (isFreed(row)) deps.wake.runner(holder.tenantId, holder.runnerId);
   return row;
+}
+
+/** After the commit: whoever waits for this command, or shows it, hears that it moved. */
+export function announce(
+  deps: Pick<CommandsDeps, 'board' | 'wake' | 'clock'>,
+  row: CommandRow,
+): void {
+  deps.board.changed(row.tenant_id);
+  deps.wake.told(row.tenant_id, row.id);
+  if (row.status === 'pending' && row.ready_at <= deps.clock.nowMs()) deps.wake.ready(row);
+}
+
+const isFreed = ({ status }: CommandRow): boolean =>
+  status !== 'acknowledged' && status !== 'running';
+
+interface Judged {
+  readonly event: RunnerEvent;
+  readonly answer: Answer;
+  readonly attempt: number | undefined;
+  readonly nowMs: number;
 }
 
 interface Answer {
@@ -107,27 +134,22 @@ function answerOf(event: RunnerEvent, input: TransitionInput): Answer {
 }
 
 async function judgeAndMove(
+  deps: CommandsDeps,
   tx: Db,
   holder: Holder,
   commandId: CommandId,
-  event: RunnerEvent,
-  answer: Answer,
-  attempt: number | undefined,
-  nowMs: number,
+  { event, answer, attempt, nowMs }: Judged,
 ): Promise<CommandRow | 'raced'> {
-  const { tenantId, runnerId } = holder;
-  const row = await findCommand(tx, tenantId, commandId);
-  if (row === undefined) throw new Problem('not_found', 'There is no such command.');
-  const runner = await findRunner(tx, tenantId, runnerId);
-  if (runner === undefined) throw new Defect('an authenticated runner has no row');
-  const own = await lastAttemptOf(tx, tenantId, commandId, runnerId);
+  const { runnerId } = holder;
+  const { row, runner, own, eligible } = await readForCall(deps, tx, holder, commandId);
   const decision = decide(
     stateOf(row),
-    own === undefined ? null : ownOf(own),
+    own,
     {
       event,
       runnerId,
       paused: runner.admin === 'paused',
+      eligible,
       answer: answer.digest?.toString('hex') ?? null,
       attempt: attempt ?? null,
     },
@@ -141,11 +163,38 @@ async function judgeAndMove(
   return { ...row, ...set };
 }
 
-function refusalOf(
-  code: Extract<Decision, { kind: 'refuse' }>['code'],
-  row: CommandRow,
-  nowMs: number,
-): Problem {
+export interface ForCall {
+  readonly row: CommandRow;
+  readonly runner: RunnerRow;
+  /** The caller's newest claim, as stored and as the machine sees it. */
+  readonly attempt: AttemptRow | undefined;
+  readonly own: OwnAttempt | null;
+  readonly eligible: boolean;
+}
+
+/** All that a runner's call about a command is judged by. Problem: not_found. */
+export async function readForCall(
+  deps: Pick<CommandsDeps, 'unwritten'>,
+  tx: Db,
+  { tenantId, runnerId }: Holder,
+  commandId: CommandId,
+): Promise<ForCall> {
+  const row = await findCommand(tx, tenantId, commandId);
+  if (row === undefined) throw new Problem('not_found', 'There is no such command.');
+  const known = await runnerWithProfile(deps, tx, tenantId, runnerId);
+  if (known === undefined) throw new Defect('an authenticated runner has no row');
+  const attempt = await lastAttemptOf(tx, tenantId, commandId, runnerId);
+  return {
+    row,
+    runner: known.runner,
+    attempt,
+    own: attempt === undefined ? null : ownOf(attempt),
+    eligible: isEligible(runnerId, known.profile, row),
+  };
+}
+
+/** The refusal as the caller gets it: with the state, where there is a command that it may know of. */
+export function refusalOf(code: ErrorCode, row: CommandRow, nowMs: number): Problem {
   if (code === 'not_found') return new Problem(code, 'There is no such command.');
   const expired = row.status === 'pending' && row.expires_at !== null && row.expires_at <= nowMs;
   const state = expired ? 'expired' : row.status;
@@ -188,6 +237,7 @@ function columnsOf(
         deadline_at: null,
         acknowledged_at: null,
         started_at: null,
+        ready_at: nowMs,
         error_message: answer.errorMessage,
       };
     case 'completed':
@@ -217,7 +267,13 @@ async function recordAttempt(
 ): Promise<void> {
   const key = { tenant_id: row.tenant_id, command_id: row.id, attempt: decision.attempt };
   if (event === 'acknowledge') {
-    const open = { started_at: null, ended_at: null, outcome: null, answer_digest: null };
+    const open = {
+      started_at: null,
+      ended_at: null,
+      outcome: null,
+      answer_digest: null,
+      log_received: 0,
+    };
     await insertAttempt(tx, { ...key, ...open, runner_id: runnerId, acknowledged_at: nowMs });
   } else if (event === 'start') {
     await updateAttempt(tx, key, { started_at: nowMs });
@@ -235,6 +291,7 @@ async function recordAttempt(
       ended_at: nowMs,
       outcome: 'failed',
       answer_digest: answer.digest,
+      log_received: 0,
     });
   } else {
     const end = { ended_at: nowMs, outcome: decision.outcome, answer_digest: answer.digest };
@@ -260,26 +317,3 @@ const ownOf = (row: AttemptRow): OwnAttempt => ({
   outcome: row.outcome,
   answer: row.answer_digest === null ? null : Buffer.from(row.answer_digest).toString('hex'),
 });
-
-/** How many more than asked are looked at, so that what nobody takes can be put behind. */
-const POLL_LOOKAHEAD = 200;
-
-/** What this runner may claim now; reserves nothing. */
-export async function poll(
-  deps: CommandsDeps,
-  holder: Holder,
-  limit: number,
-): Promise<CommandRow[]> {
-  const { tenantId, runnerId } = holder;
-  const nowMs = deps.clock.nowMs();
-  const rows = await claimable(
-    deps.database.tenant(tenantId),
-    tenantId,
-    runnerId,
-    nowMs,
-    limit + POLL_LOOKAHEAD,
-  );
-  const offered = orderOffers(rows, (row) => deps.offers.count(runnerId, row.id)).slice(0, limit);
-  for (const row of offered) deps.offers.offered(runnerId, row.id);
-  return offered;
-}

@@ -14,7 +14,7 @@ import {
   renewListedLeases,
   updateAttempt,
 } from './command.queries.ts';
-import { type CommandsDeps, stateOf } from './commands.ts';
+import { announce, type CommandsDeps, stateOf } from './commands.ts';
 import { leaseMs } from './commands.rules.ts';
 
 /** How many lost leases one round settles; the rest come in the next, so that a round stays short. */
@@ -29,10 +29,9 @@ export async function sweepCommands(
   listeningSinceMs: number,
 ): Promise<{ lost: number; expired: number }> {
   const nowMs = deps.clock.nowMs();
-  const tenants = new Set<string>();
-  const lost = await deps.database.transaction('system', async (tx) => {
+  const settled = await deps.database.transaction('system', async (tx) => {
     const rows = await lostCommands(tx, nowMs, LOST_PER_ROUND);
-    let settled = 0;
+    const ended: CommandRow[] = [];
     for (const row of rows) {
       const holder =
         row.holder_id === null ? undefined : await findRunner(tx, row.tenant_id, row.holder_id);
@@ -40,22 +39,28 @@ export async function sweepCommands(
       const { to, reason } = decideLoss(stateOf(row));
       const end: Partial<CommandRow> =
         to === 'pending'
-          ? { holder_id: null, deadline_at: null, acknowledged_at: null, started_at: null }
+          ? {
+              holder_id: null,
+              deadline_at: null,
+              acknowledged_at: null,
+              started_at: null,
+              ready_at: nowMs,
+            }
           : { completed_at: nowMs };
-      await moveCommand(tx, row, { status: to, reason, lease_until: null, ...end });
+      const set = { status: to, reason, lease_until: null, ...end };
+      await moveCommand(tx, row, set);
       const key = { tenant_id: row.tenant_id, command_id: row.id, attempt: row.attempt };
       await updateAttempt(tx, key, {
         ended_at: nowMs,
         outcome: to === 'canceled' ? 'canceled' : 'lost',
       });
-      tenants.add(row.tenant_id);
-      settled += 1;
+      ended.push({ ...row, ...set });
     }
-    return settled;
+    return ended;
   });
   const expired = await expireCommands(deps.database.system(), nowMs);
-  for (const tenantId of tenants) deps.board.changed(tenantId);
-  return { lost, expired };
+  for (const row of settled) announce(deps, row);
+  return { lost: settled.length, expired };
 }
 
 export interface SignOfLife {

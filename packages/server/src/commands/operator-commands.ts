@@ -14,7 +14,9 @@ import {
   moveCommand,
   pageCommands,
 } from './command.queries.ts';
-import type { CommandsDeps } from './commands.ts';
+import { type LinkedUpload, uploadsFor } from './command-uploads.queries.ts';
+import { announce, type CommandsDeps } from './commands.ts';
+import { type Target, targetText } from './eligibility.rules.ts';
 
 /** A lost race is judged again. */
 const RACES_MAX = 5;
@@ -35,28 +37,24 @@ export async function listCommands(
   });
 }
 
-/** One command with its attempts. Problem: not_found. */
+/** One command with its attempts, and what was handed in for it. Problem: not_found. */
 export async function showCommand(
   deps: CommandsDeps,
   tenantId: TenantId,
   idText: string,
-): Promise<{ command: CommandRow; attempts: AttemptRow[] }> {
+): Promise<{ command: CommandRow; attempts: AttemptRow[]; uploads: LinkedUpload[] }> {
   const id = parseId<CommandId>(idText);
   const db = deps.database.lists(tenantId);
   const command = id === null ? undefined : await findCommand(db, tenantId, id);
   if (command === undefined) throw new Problem('not_found', 'There is no such command.');
-  return { command, attempts: await attemptsOf(db, tenantId, command.id) };
+  const attempts = await attemptsOf(db, tenantId, command.id);
+  // A header can name any command: only those who held it can have handed in something for it.
+  const runners = [...new Set(attempts.map((attempt) => attempt.runner_id))];
+  const max = limits.commandUploadsShown;
+  const uploads =
+    runners.length === 0 ? [] : await uploadsFor(db, tenantId, command.id, runners, max);
+  return { command, attempts, uploads };
 }
-
-/** Types whose payload agents read as an object (RP §5.7); everything else passes as it is. */
-const OBJECT_PAYLOADS = new Set([
-  'scan',
-  'collect',
-  'health_check',
-  'validate',
-  'config_update',
-  'cancel',
-]);
 
 /** Creates a command. Problems: not_found (no such runner), invalid_body. */
 export async function createCommand(
@@ -66,8 +64,10 @@ export async function createCommand(
   createdBy: string,
 ): Promise<CommandRow> {
   const nowMs = deps.clock.nowMs();
-  const payload = payloadOf(request);
+  const payload = payloadText(request);
   const runnerId = request.runner_id ?? null;
+  if (runnerId !== null && request.target !== undefined) throw twoTargets();
+  const scheduledAt = request.scheduled_at === undefined ? null : Date.parse(request.scheduled_at);
   const row: CommandRow = {
     tenant_id: tenantId,
     id: newId<CommandId>(nowMs),
@@ -85,7 +85,7 @@ export async function createCommand(
     deadline_at: null,
     created_at: nowMs,
     created_by: createdBy,
-    scheduled_at: request.scheduled_at === undefined ? null : Date.parse(request.scheduled_at),
+    scheduled_at: scheduledAt,
     expires_at: request.expires_in === undefined ? null : nowMs + request.expires_in * 1000,
     acknowledged_at: null,
     started_at: null,
@@ -94,6 +94,14 @@ export async function createCommand(
     result: null,
     error_message: null,
     reason: null,
+    target: runnerId === null ? targetText(targetOf(request)) : null,
+    ready_at: scheduledAt === null ? nowMs : Math.max(nowMs, scheduledAt),
+    progress_percent: null,
+    progress_message: null,
+    progress_at: null,
+    log_lines: 0,
+    log_bytes: 0,
+    log_dropped: 0,
   };
   await deps.database.transaction(tenantId, async (tx) => {
     const runner = runnerId === null ? null : await findRunner(tx, tenantId, runnerId);
@@ -102,30 +110,37 @@ export async function createCommand(
     }
     await insertCommand(tx, row);
   });
-  deps.board.changed(tenantId);
+  announce(deps, row);
   return row;
 }
 
-function payloadOf(request: NewCommand): string | null {
-  const { payload, type } = request;
-  const isObject = typeof payload === 'object' && payload !== null && !Array.isArray(payload);
-  if (OBJECT_PAYLOADS.has(type) && payload !== undefined && !isObject) {
-    const place = {
-      pointer: '/payload',
-      code: 'type',
-      detail: `The payload of ${type} is an object.`,
-    };
-    throw new Problem('invalid_body', place.detail, { errors: [place] });
-  }
+function twoTargets(): Problem {
+  const detail = 'A command is for one runner or for whichever has what target asks for, not both.';
+  const place = { pointer: '/target', code: 'conflict', detail };
+  return new Problem('invalid_body', detail, { errors: [place] });
+}
+
+/** What is asked for, and what the payload needs: agents fail a scan whose scanner they don't have (RP §5.7). */
+function targetOf({ type, payload, target }: NewCommand): Target {
+  const named = (member: string): string | undefined => {
+    const value = (payload as Readonly<Record<string, unknown>> | undefined)?.[member];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const scanner = type === 'scan' ? named('scanner') : undefined;
+  const collector = type === 'collect' ? named('collector') : undefined;
+  return {
+    ...target,
+    ...(scanner === undefined ? {} : { scanner }),
+    ...(collector === undefined ? {} : { collector }),
+  };
+}
+
+/** The payload as it is stored. The shape of known types was judged by the contract (schemas/command-payload.ts). */
+function payloadText({ payload }: NewCommand): string | null {
   const text = payload === undefined ? null : JSON.stringify(payload);
   if (text !== null && Buffer.byteLength(text) > limits.commandPayloadBytesMax) {
-    throw new Problem(
-      'body_too_large',
-      `A payload may have ${limits.commandPayloadBytesMax} bytes.`,
-      {
-        pointer: '/payload',
-      },
-    );
+    const detail = `A payload may have ${limits.commandPayloadBytesMax} bytes.`;
+    throw new Problem('body_too_large', detail, { pointer: '/payload' });
   }
   return text;
 }
@@ -154,6 +169,6 @@ export async function cancelCommand(
     }
     throw new Defect('a command changed under every attempt to cancel it');
   });
-  deps.board.changed(tenantId);
+  announce(deps, row);
   return row;
 }

@@ -1,13 +1,22 @@
 // What heartbeats need to know of commands without asking the database each time: how many wait, for whom, and which
-// held ones are to be canceled. One look per tenant and second at most, and at once after a change on this node.
+// held ones are to be canceled. One look per tenant and second at most, and at once after a change on this node. What the
+// runner itself has is looked at only when something waits that it might take.
 
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { cancelRequests, waitingCounts } from './command.queries.ts';
+import { type Aimed, isEligible } from './eligibility.rules.ts';
+import { runnerWithProfile, type Unwritten } from './profiles.ts';
+
+interface Group extends Aimed {
+  readonly waiting: number;
+}
 
 interface Board {
   readonly readAtMs: number;
-  readonly waiting: ReadonlyMap<string | null, number>;
+  /** For one runner each. */
+  readonly pinned: ReadonlyMap<string, Group>;
+  readonly free: readonly Group[];
   readonly cancels: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -25,11 +34,13 @@ export interface Work {
 export class WorkBoard {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #unwritten: Unwritten;
   readonly #boards = new Map<string, Board | Promise<Board>>();
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database, clock: Clock, unwritten: Unwritten) {
     this.#database = database;
     this.#clock = clock;
+    this.#unwritten = unwritten;
   }
 
   /** Something about this tenant's commands changed on this node. */
@@ -40,8 +51,23 @@ export class WorkBoard {
   /** What waits for this runner, and what it should stop. */
   async workOf(tenantId: string, runnerId: string): Promise<Work> {
     const board = await this.#board(tenantId);
-    const pending = (board.waiting.get(null) ?? 0) + (board.waiting.get(runnerId) ?? 0);
-    return { pending, cancelIds: board.cancels.get(runnerId) ?? [] };
+    const cancelIds = board.cancels.get(runnerId) ?? [];
+    const pinned = board.pinned.get(runnerId);
+    const groups = pinned === undefined ? board.free : [pinned, ...board.free];
+    if (groups.length === 0) return { pending: 0, cancelIds };
+    return { pending: await this.#pending(tenantId, runnerId, groups), cancelIds };
+  }
+
+  async #pending(tenantId: string, runnerId: string, groups: readonly Group[]): Promise<number> {
+    const db = this.#database.tenant(tenantId);
+    const deps = { unwritten: this.#unwritten };
+    const known = await runnerWithProfile(deps, db, tenantId, runnerId);
+    if (known === undefined) return 0;
+    const { profile } = known;
+    const waiting = groups
+      .filter((group) => isEligible(runnerId, profile, group))
+      .reduce((sum, group) => sum + group.waiting, 0);
+    return Math.min(waiting, profile.freeSlots ?? waiting);
   }
 
   async #board(tenantId: string): Promise<Board> {
@@ -64,6 +90,7 @@ export class WorkBoard {
   async #read(tenantId: string, nowMs: number): Promise<Board> {
     const db = this.#database.tenant(tenantId);
     const counts = await waitingCounts(db, tenantId, nowMs);
+    const groups = counts.map((row) => ({ ...row, waiting: Number(row.waiting) }));
     const cancels = new Map<string, string[]>();
     for (const { id, holder_id: holder } of await cancelRequests(db, tenantId)) {
       if (holder === null) continue;
@@ -73,7 +100,10 @@ export class WorkBoard {
     }
     return {
       readAtMs: nowMs,
-      waiting: new Map(counts.map((row) => [row.runner_id, Number(row.waiting)])),
+      pinned: new Map(
+        groups.flatMap((group) => (group.runner_id === null ? [] : [[group.runner_id, group]])),
+      ),
+      free: groups.filter((group) => group.runner_id === null),
       cancels,
     };
   }

@@ -65,6 +65,15 @@ export interface Database {
    */
   together(scope: string, body: (tx: Db) => Promise<unknown>): Promise<void>;
 
+  /**
+   * Tells the other processes that share this database, in fewer than 8000 bytes of ASCII. A hint: it may be lost. Never
+   * inside a transaction. On SQLite there is nobody else, and nothing happens.
+   */
+  notify(text: string): Promise<void>;
+
+  /** Calls `hear` with every such text, our own too, on a connection of its own that comes back by itself. Returns its end. */
+  listen(hear: (text: string) => void): () => Promise<void>;
+
   /** What one worker thread needs for `openInWorker`; call it anew for each worker. */
   workerData(): WorkerData;
 

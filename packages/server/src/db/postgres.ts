@@ -17,6 +17,7 @@ import { dbFailure } from './db-errors.ts';
 import { batchOf, postgresDialect } from './dialect.ts';
 import { assertId } from './ids.ts';
 import { Lifetime } from './lifetime.ts';
+import { HINT_CHANNEL, listenTo } from './postgres-listen.ts';
 import type { Tables } from './tables.ts';
 import { SharingDriver } from './sharing-driver.ts';
 import { type OpenTransaction, runTogether, runTransaction } from './transaction.ts';
@@ -80,7 +81,7 @@ export async function openPostgres(
     client.on('error', (error) => onEvent({ kind: 'connection_lost', error }));
   });
   pool.on('error', () => {});
-  const database = new PostgresDatabase(pool, data);
+  const database = new PostgresDatabase(pool, data, onEvent);
   try {
     await warnOfBypass(database.system(), onEvent);
   } catch (error) {
@@ -125,10 +126,12 @@ class PostgresDatabase implements Database {
   readonly #scopes = new Map<string, Db>();
   readonly #sessions = new Sessions();
   readonly #lifetime = new Lifetime();
+  readonly #onEvent: (event: DatabaseEvent) => void;
 
-  constructor(pool: Pool, data: PostgresWorkerData) {
+  constructor(pool: Pool, data: PostgresWorkerData, onEvent: (event: DatabaseEvent) => void) {
     this.#pool = pool;
     this.#data = data;
+    this.#onEvent = onEvent;
   }
 
   tenant(tenantId: string): Db {
@@ -175,6 +178,14 @@ class PostgresDatabase implements Database {
       },
       release: () => void driver.releaseConnection(connection),
     };
+  }
+
+  async notify(text: string): Promise<void> {
+    await sql`select pg_notify(${HINT_CHANNEL}, ${text})`.execute(this.system());
+  }
+
+  listen(hear: (text: string) => void): () => Promise<void> {
+    return listenTo(this.#data.url, hear, this.#onEvent);
   }
 
   workerData(): WorkerData {

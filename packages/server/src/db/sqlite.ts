@@ -222,6 +222,12 @@ class SqliteDatabase implements Database {
     };
   }
 
+  async notify(): Promise<void> {}
+
+  listen(): () => Promise<void> {
+    return async () => {};
+  }
+
   workerData(): WorkerData {
     this.#lifetime.assertOpen();
     return this.#parts.workerData();

@@ -3,6 +3,22 @@
 // two, column by column. The sets below say at run time which columns hold ids and bytes: ids are 16-byte blobs on
 // SQLite and are converted by these names (id-plugin.ts), never by what a value looks like.
 
+import type {
+  CommandAttemptTable,
+  CommandLogTable,
+  CommandTable,
+  ScanSessionTable,
+} from './command-tables.ts';
+
+export type {
+  AttemptOutcome,
+  CommandAttemptTable,
+  CommandLogTable,
+  CommandStatus,
+  CommandTable,
+  ScanSessionTable,
+} from './command-tables.ts';
+
 /** 0 or 1: both databases keep flags as integers. */
 export type Flag = 0 | 1;
 /** 0 critical, 1 high, 2 medium, 3 low, 4 info: the order in which lists show them. */
@@ -12,15 +28,6 @@ export type RunnerAdmin = 'active' | 'paused' | 'revoked';
 export type Presence = 'never' | 'online' | 'late' | 'stopped' | 'offline';
 export type Role = 'viewer' | 'analyst' | 'admin';
 export type KeyState = 'candidate' | 'superseded' | 'proven' | 'retired' | 'revoked';
-export type CommandStatus =
-  | 'pending'
-  | 'acknowledged'
-  | 'running'
-  | 'completed'
-  | 'failed'
-  | 'canceled'
-  | 'expired';
-export type AttemptOutcome = 'completed' | 'failed' | 'released' | 'lost' | 'canceled';
 export type UploadFormat = 'auto' | 'ctis' | 'sarif';
 export type UploadState =
   | 'receiving'
@@ -106,46 +113,6 @@ export interface ApiKeyTable {
   first_used_at: number | null;
   last_used_at: number | null;
   last_used_from: string | null;
-}
-
-export interface CommandTable {
-  tenant_id: string;
-  id: string;
-  type: string;
-  payload: string | null;
-  priority: number;
-  status: CommandStatus;
-  runner_id: string | null;
-  holder_id: string | null;
-  attempt: number;
-  max_attempts: number;
-  retry_on_fail: Flag;
-  timeout_ms: number;
-  lease_until: number | null;
-  deadline_at: number | null;
-  created_at: number;
-  created_by: string;
-  scheduled_at: number | null;
-  expires_at: number | null;
-  acknowledged_at: number | null;
-  started_at: number | null;
-  completed_at: number | null;
-  cancel_requested_at: number | null;
-  result: string | null;
-  error_message: string | null;
-  reason: string | null;
-}
-
-export interface CommandAttemptTable {
-  tenant_id: string;
-  command_id: string;
-  attempt: number;
-  runner_id: string;
-  acknowledged_at: number;
-  started_at: number | null;
-  ended_at: number | null;
-  outcome: AttemptOutcome | null;
-  answer_digest: Uint8Array | null;
 }
 
 export interface UploadTable {
@@ -355,6 +322,8 @@ export interface Tables {
   api_key: ApiKeyTable;
   command: CommandTable;
   command_attempt: CommandAttemptTable;
+  command_log: CommandLogTable;
+  scan_session: ScanSessionTable;
   upload: UploadTable;
   upload_chunk: UploadChunkTable;
   upload_batch: UploadBatchTable;

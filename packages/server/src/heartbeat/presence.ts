@@ -72,6 +72,12 @@ export class PresenceBook {
     return this.#listeningSinceMs;
   }
 
+  /** The members of its heartbeats, when this process heard some that are not in the runner's row yet. */
+  unwritten(runnerId: string): Readonly<Record<string, unknown>> | null {
+    const entry = this.#entries.get(runnerId as RunnerId);
+    return entry?.beatSinceFlush === true ? entry.reported : null;
+  }
+
   /** A sign of life by any authenticated call. Writes at once only when the state changes. */
   async seen(tenantId: TenantId, runnerId: RunnerId): Promise<void> {
     const entry = this.#entries.get(runnerId) ?? (await this.#load(tenantId, runnerId));

@@ -38,6 +38,7 @@ export function problemAnswer(problem: Problem, requestId: string, path: string)
   if (extras.pointer !== undefined) body['pointer'] = extras.pointer;
   if (extras.errors !== undefined) body['errors'] = extras.errors;
   if (extras.state !== undefined) body['state'] = extras.state;
+  if (extras.nextOffset !== undefined) body['next_offset'] = extras.nextOffset;
   if (extras.uploadId !== undefined) body['upload_id'] = extras.uploadId;
   if (extras.receipt !== undefined) body['receipt'] = extras.receipt;
   return { status, headers, body };
@@ -66,15 +67,21 @@ export function classify(error: unknown): Problem {
   }
 }
 
+/** `if` only says that what follows from it isn't so: the fault itself stands before it. */
+const isOwnFault = ({ keyword }: { keyword: string }): boolean => keyword !== 'if';
+
 /** Ajv's errors as places. In a query or path the place is the parameter's name. */
 function invalid(error: Partial<FastifyError>): Problem {
   const inBody = error.validationContext === 'body';
-  const places: ProblemPlace[] = (error.validation ?? []).slice(0, 20).map((fault) => {
-    const params = fault.params as { missingProperty?: string; additionalProperty?: string };
-    const member = params.missingProperty ?? params.additionalProperty;
-    const pointer = member === undefined ? fault.instancePath : `${fault.instancePath}/${member}`;
-    return { pointer, code: fault.keyword, detail: fault.message ?? 'not valid' };
-  });
+  const places: ProblemPlace[] = (error.validation ?? [])
+    .filter(isOwnFault)
+    .slice(0, 20)
+    .map((fault) => {
+      const params = fault.params as { missingProperty?: string; additionalProperty?: string };
+      const member = params.missingProperty ?? params.additionalProperty;
+      const pointer = member === undefined ? fault.instancePath : `${fault.instancePath}/${member}`;
+      return { pointer, code: fault.keyword, detail: fault.message ?? 'not valid' };
+    });
   const first = places[0];
   const code: ErrorCode = inBody ? 'invalid_body' : 'invalid_parameter';
   const detail =

@@ -13,6 +13,8 @@ export interface ProblemExtras {
   readonly errors?: readonly ProblemPlace[];
   /** The command's state (409). */
   readonly state?: string;
+  /** Where a log goes on (409 log_gap). */
+  readonly nextOffset?: number;
   readonly uploadId?: string;
   readonly receipt?: unknown;
   readonly retryAfterSeconds?: number;

@@ -1,8 +1,9 @@
-// Commands over HTTP, the operator's side: list, show with attempts, create, cancel.
+// Commands over HTTP, the operator's side: list, show with attempts and uploads, why it waits, its log, create, cancel.
 
-import { endpoints } from '@muster/contract';
+import { endpoints, limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
-import { attemptView, operatorCommand } from '../commands/command.view.format.ts';
+import { attemptView, operatorCommand, uploadOfCommand } from '../commands/command.view.format.ts';
+import { readLog } from '../commands/command-log.ts';
 import { type CommandsDeps } from '../commands/commands.ts';
 import {
   cancelCommand,
@@ -10,7 +11,9 @@ import {
   listCommands,
   showCommand,
 } from '../commands/operator-commands.ts';
+import { whyWaiting } from '../commands/why-waiting.ts';
 import { answer, type Gate, route } from '../http/route.ts';
+import { waitOf, whileConnected } from '../http/wait.ts';
 import type { Caller } from '../keys/authenticate.ts';
 import { cursorOf, limitOf, pageOf } from './page.ts';
 
@@ -25,8 +28,30 @@ export function commandRoutes(app: FastifyInstance, gate: Gate<Caller>, deps: Co
     );
   });
   route(app, gate, endpoints.showCommand, async ({ caller, params }) => {
-    const { command, attempts } = await showCommand(deps, caller.tenantId, params.id);
-    return answer(200, { ...operatorCommand(command), attempts: attempts.map(attemptView) });
+    const { command, attempts, uploads } = await showCommand(deps, caller.tenantId, params.id);
+    const more = { attempts: attempts.map(attemptView), uploads: uploads.map(uploadOfCommand) };
+    return answer(200, { ...operatorCommand(command), ...more });
+  });
+  route(app, gate, endpoints.commandWaiting, async ({ caller, params, query }) => {
+    const limit = limitOf(query);
+    const [after] = cursorOf(query, ['id']) ?? [null];
+    const page = { after: after as string | null, limit };
+    const { items, ...rest } = await whyWaiting(deps, caller.tenantId, params.id, page);
+    const paged = pageOf(
+      items,
+      limit,
+      (item) => item,
+      (item) => [item.runner_id],
+    );
+    return answer(200, { ...rest, ...paged });
+  });
+  route(app, gate, endpoints.commandLog, async ({ caller, params, query, request }) => {
+    const { ms } = waitOf(query.wait, request, limits.pollWaitSecondsMax);
+    const offset = Number(query.offset ?? 0);
+    const log = await whileConnected(request, (gone) =>
+      readLog(deps, caller.tenantId, params.id, offset, { ms, gone }),
+    );
+    return answer(200, log);
   });
   route(app, gate, endpoints.createCommand, async ({ caller, body }) => {
     const row = await createCommand(deps, caller.tenantId, body, `operator:${caller.name}`);

@@ -15,6 +15,8 @@ export function runnerRoutes(
   gate: Gate<Caller>,
   { database, clock }: OperatorDeps,
   authenticator: Authenticator,
+  /** Told after the admin state of a runner changed. */
+  onAdministered: (tenantId: string, runnerId: string) => void,
 ): void {
   route(app, gate, endpoints.listRunners, async ({ caller, query }) => {
     const limit = limitOf(query);
@@ -48,6 +50,7 @@ export function runnerRoutes(
     route(app, gate, endpoint, async ({ caller, params }) => {
       const runner = await administerRunner(database, caller.tenantId, params.id, admin);
       authenticator.forget(runner.id);
+      onAdministered(caller.tenantId, runner.id);
       return answer(200, runnerView(runner));
     });
   }

@@ -61,9 +61,11 @@ const AS_SQLITE: Readonly<Record<string, string>> = {
   bigint: 'integer',
 };
 
-/** The columns of tables.ts, read from its text: types are gone at run time. */
+/** The columns of tables.ts and its part, read from their text: types are gone at run time. */
 function typedColumns(): Column[] {
-  const text = readFileSync(new URL('../../src/db/tables.ts', import.meta.url), 'utf8');
+  const text = ['tables.ts', 'command-tables.ts']
+    .map((file) => readFileSync(new URL(`../../src/db/${file}`, import.meta.url), 'utf8'))
+    .join('\n');
   const columns: Column[] = [];
   for (const [, name = '', body = ''] of text.matchAll(/interface (\w+)Table \{\n(.*?)\n\}/gs)) {
     const table = name.replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase();

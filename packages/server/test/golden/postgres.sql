@@ -1,8 +1,35 @@
 -- commands: claimable
-select * from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) order by "priority", "id" limit $5
+select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) order by "priority", "id" limit $5
+
+-- commands: claimable, next page
+select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) and "priority" >= $5 and ("priority" > $6 or "id" > $7) order by "priority", "id" limit $8
+
+-- commands: pending by ids
+select * from "command" where "tenant_id" = $1 and "id" in ($2, $3) and "status" = 'pending' and ("expires_at" is null or "expires_at" > $4)
+
+-- commands: held by
+select "holder_id", count(*) as "held" from "command" where "tenant_id" = $1 and "holder_id" in ($2, $3) and "status" in ('acknowledged', 'running') group by "holder_id"
+
+-- commands: ready since
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" >= $1 and "ready_at" <= $2 order by "ready_at" limit $3
+
+-- commands: ready among
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in ($1) and "id" in ($2) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3)
+
+-- commands: uploads for one
+select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" in ($3) order by "id" desc limit $4
+
+-- commands: grow a log
+update "command" set "log_lines" = $1, "log_bytes" = $2, "log_dropped" = $3 where "tenant_id" = $4 and "id" = $5 and "status" = $6 and "attempt" = $7 and "holder_id" = $8 and "log_lines" = $9 and "log_dropped" = $10
+
+-- commands: lines of a log
+select * from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "end_line" > $3 and "end_line" <= $4 order by "end_line"
+
+-- keys: of several runners
+select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
 
 -- commands: waiting counts
-select "runner_id", count(*) as "waiting" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $2) and ("expires_at" is null or "expires_at" > $3) group by "runner_id"
+select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $2) and ("expires_at" is null or "expires_at" > $3) group by "runner_id", "target"
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = $1 and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit $2

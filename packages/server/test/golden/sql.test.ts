@@ -9,7 +9,10 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Dialect, DummyDriver, Kysely } from 'kysely';
 import { golden } from '../../../../tools/golden.ts';
+import * as commandLog from '../../src/commands/command-log.queries.ts';
+import * as commandUploads from '../../src/commands/command-uploads.queries.ts';
 import * as commands from '../../src/commands/command.queries.ts';
+import * as wake from '../../src/commands/wake.queries.ts';
 import type { Db } from '../../src/db/db.ts';
 import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
 import { IdPlugin } from '../../src/db/id-plugin.ts';
@@ -21,16 +24,27 @@ import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
 import * as work from '../../src/ingest/upload-work.queries.ts';
 import * as uploads from '../../src/ingest/upload.queries.ts';
+import * as keyScopes from '../../src/keys/key-scopes.queries.ts';
 import * as keys from '../../src/keys/keys.queries.ts';
 import * as runners from '../../src/keys/runner.queries.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
 const SCOPE = { assetId: ID, tool: 'tool', category: '' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
-const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID } as const;
+const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, log_lines: 1, log_dropped: 0 } as const;
 
 const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
-  'commands: claimable': (db) => commands.claimable(db, ID, ID, 1, 10),
+  'commands: claimable': (db) => commands.claimable(db, ID, ID, 1, null, 10),
+  'commands: claimable, next page': (db) =>
+    commands.claimable(db, ID, ID, 1, { id: ID, priority: 2 }, 10),
+  'commands: pending by ids': (db) => commands.pendingByIds(db, ID, [ID, ID], 1),
+  'commands: held by': (db) => commands.heldBy(db, ID, [ID, ID]),
+  'commands: ready since': (db) => wake.readySince(db, 1, 2, 10),
+  'commands: ready among': (db) => wake.readyAmong(db, [{ tenantId: ID, id: ID }], 1),
+  'commands: uploads for one': (db) => commandUploads.uploadsFor(db, ID, ID, [ID], 10),
+  'commands: grow a log': (db) => commandLog.growLog(db, COMMAND as unknown as commands.CommandRow, 2, 20, 0),
+  'commands: lines of a log': (db) => commandLog.readLogLines(db, ID, ID, 10, 100),
+  'keys: of several runners': (db) => keyScopes.goodKeysOf(db, ID, [ID, ID]),
   'commands: waiting counts': (db) => commands.waitingCounts(db, ID, 1),
   'commands: cancel requests': (db) => commands.cancelRequests(db, ID),
   'commands: guarded move': (db) => commands.moveCommand(db, COMMAND, { status: 'completed' }),

@@ -1,8 +1,35 @@
 -- commands: claimable
-select * from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) order by "priority", "id" limit ?
+select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) order by "priority", "id" limit ?
+
+-- commands: claimable, next page
+select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) and "priority" >= ? and ("priority" > ? or "id" > ?) order by "priority", "id" limit ?
+
+-- commands: pending by ids
+select * from "command" where "tenant_id" = ? and "id" in (?, ?) and "status" = 'pending' and ("expires_at" is null or "expires_at" > ?)
+
+-- commands: held by
+select "holder_id", count(*) as "held" from "command" where "tenant_id" = ? and "holder_id" in (?, ?) and "status" in ('acknowledged', 'running') group by "holder_id"
+
+-- commands: ready since
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" >= ? and "ready_at" <= ? order by "ready_at" limit ?
+
+-- commands: ready among
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in (?) and "id" in (?) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?)
+
+-- commands: uploads for one
+select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner_id" in (?) order by "id" desc limit ?
+
+-- commands: grow a log
+update "command" set "log_lines" = ?, "log_bytes" = ?, "log_dropped" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "holder_id" = ? and "log_lines" = ? and "log_dropped" = ?
+
+-- commands: lines of a log
+select * from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_line" > ? and "end_line" <= ? order by "end_line"
+
+-- keys: of several runners
+select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
 
 -- commands: waiting counts
-select "runner_id", count(*) as "waiting" from "command" where "tenant_id" = ? and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) group by "runner_id"
+select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = ? and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) group by "runner_id", "target"
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = ? and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit ?

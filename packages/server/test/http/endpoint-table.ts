@@ -15,6 +15,7 @@ export interface Things {
   readonly key: string;
   readonly finding: string;
   readonly asset: string;
+  readonly scan: string;
 }
 
 export interface Row {
@@ -26,6 +27,8 @@ export interface Row {
   /** What another runner of the same tenant gets; absent where that makes no difference. */
   readonly neighbour?: 'hidden';
 }
+
+const session = { scanner_name: 'semgrep', asset_type: 'repository', asset_value: 'acme/things' };
 
 const command: Row = { id: 'command', stranger: 'hidden', neighbour: 'hidden' };
 const apart: Row = { stranger: 'apart' };
@@ -39,6 +42,16 @@ export const TABLE: Readonly<Record<string, Row>> = {
   completeCommand: { ...command, body: () => ({ result: { findings_count: 1 } }) },
   failCommand: { ...command, body: () => ({ error_message: 'no' }) },
   releaseCommand: command,
+  reportProgress: { ...command, body: () => ({ percent: 50, message: 'half' }) },
+  appendLog: { ...command, body: () => ({ offset: 0, lines: ['one'] }) },
+  startScan: { ...apart, body: () => session },
+  endScan: {
+    id: 'scan',
+    stranger: 'hidden',
+    neighbour: 'hidden',
+    body: () => ({ status: 'completed' }),
+  },
+  showOwnScan: { id: 'scan', stranger: 'hidden', neighbour: 'hidden' },
   renewKey: apart,
   enroll: { ...apart, body: () => ({ name: 'enrolled' }) },
   v2Probe: apart,
@@ -67,9 +80,13 @@ export const TABLE: Readonly<Record<string, Row>> = {
   showCommand: of('command'),
   createCommand: {
     stranger: 'hidden',
-    body: (things) => ({ type: 'scan', payload: {}, runner_id: things.runner }),
+    body: (things) => ({ type: 'scan', payload: { scanner: 'semgrep' }, runner_id: things.runner }),
   },
   cancelCommand: of('command'),
+  commandWaiting: of('command'),
+  commandLog: of('command'),
+  listScans: apart,
+  showScan: of('scan'),
   listUploads: apart,
   showUpload: of('upload'),
   listFindings: apart,
@@ -112,6 +129,7 @@ export async function makeThings(world: World): Promise<Things> {
   const receipt = ok(await runnerCall(world, key, '/ingest', report), 201);
   const command = await newCommand(world, { runner_id: id });
   ok(await move(world, key, command, 'acknowledge'));
+  const scan = ok(await runnerCall(world, key, '/scans', session), 201);
   const victim = await newRunner(world, 'victim');
   const first = async (path: string): Promise<string> => {
     const page = ok(await send(world.url, { path, key: world.own.viewer }));
@@ -120,6 +138,7 @@ export async function makeThings(world: World): Promise<Things> {
   return {
     command,
     upload: String(receipt['upload_id']),
+    scan: String(scan['scan_id']),
     runner: victim.id,
     key: keyIdOf(await newKey(world, victim.id)),
     finding: await first('/api/v1/findings'),

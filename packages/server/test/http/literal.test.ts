@@ -46,11 +46,15 @@ for (const backend of BACKENDS) {
           method: 'POST',
           path: '/api/v1/commands',
           key: world.own.admin,
-          body: { type: 'scan', payload: {}, scheduled_at: time },
+          body: { type: 'scan', payload: { scanner: 'semgrep' }, scheduled_at: time },
         });
         assert.equal(problemOf(answer, 'invalid_body')['pointer'], '/scheduled_at', time);
       }
-      const body = { type: 'scan', payload: {}, scheduled_at: '2028-02-29T23:59:59.5+02:00' };
+      const body = {
+        type: 'scan',
+        payload: { scanner: 'semgrep' },
+        scheduled_at: '2028-02-29T23:59:59.5+02:00',
+      };
       await operate(world, world.own.admin, '/api/v1/commands', body, 201);
     });
 

@@ -227,6 +227,49 @@ const finishedCommand: Provoke = async ({ world }) => {
   return await send(world.url, { method: 'POST', path, key: world.own.admin });
 };
 
+/** Lines of a log that don't begin where the others ended. */
+const GAP = { offset: 7, lines: ['seven'] };
+
+const writing = ['reportProgress', 'appendLog'].flatMap((id) => {
+  const body = id === 'appendLog' ? { offset: 0, lines: [] } : {};
+  const write = async (world: World, key: string, command: string): Promise<Answer> =>
+    await move(world, key, command, id === 'appendLog' ? 'logs' : 'progress', body);
+  const claimed: Provoke = async ({ world }) => {
+    const command = await newCommand(world);
+    ok(await move(world, world.own.runner.key, command, 'acknowledge'));
+    return await write(world, (await newRunner(world)).key, command);
+  };
+  const former: Provoke = async ({ world }) => {
+    const command = await newCommand(world);
+    ok(await move(world, world.own.runner.key, command, 'acknowledge'));
+    ok(await move(world, world.own.runner.key, command, 'release'));
+    ok(await move(world, (await newRunner(world)).key, command, 'acknowledge'));
+    return await write(world, world.own.runner.key, command);
+  };
+  const unclaimed: Provoke = async ({ world }) =>
+    await write(world, world.own.runner.key, await newCommand(world));
+  return [
+    [`${id} command_claimed`, claimed] as const,
+    [`${id} lease_lost`, former] as const,
+    [`${id} invalid_transition`, unclaimed] as const,
+  ];
+});
+
+const otherEnd: Provoke = async ({ world }) => {
+  const { key } = world.own.runner;
+  const body = { scanner_name: 'other', asset_type: 'host', asset_value: 'ended twice' };
+  const id = String(ok(await runnerCall(world, key, '/scans', body), 201)['scan_id']);
+  const end = async (status: string): Promise<Answer> =>
+    await send(world.url, {
+      method: 'PATCH',
+      path: `/api/v1/agent/scans/${id}`,
+      key,
+      body: { status },
+    });
+  ok(await end('completed'));
+  return await end('failed');
+};
+
 /** Transitions take what is no JSON for no body (RP §5.3); what nests too deep is refused all the same. */
 const nested: Provoke = async (scene) =>
   await good(scene, { body: '['.repeat(200) + ']'.repeat(200) });
@@ -262,6 +305,11 @@ const uploads = ['ingest', 'ingestCtis', 'ingestSarif', 'validateReport'].flatMa
 const CASES: Readonly<Record<string, Provoke>> = {
   ...Object.fromEntries(transitions),
   ...Object.fromEntries(uploads),
+  ...Object.fromEntries(writing),
+  'appendLog log_gap': withBody(GAP),
+  'endScan transition_conflict': otherEnd,
+  'commandWaiting invalid_parameter': withQuery('limit=none'),
+  'commandLog invalid_parameter': withQuery('offset=none'),
   'acknowledgeCommand runner_paused': paused,
   'renewKey rate_limited': renewedTooOften,
   'pauseRunner invalid_transition': revokedRunner,
@@ -274,7 +322,11 @@ const CASES: Readonly<Record<string, Provoke>> = {
   'metrics not_found': async (scene) =>
     await good(scene, { headers: { 'x-forwarded-for': '203.0.113.7' } }),
   'createKey not_found': withBody({ runner_id: NOWHERE }),
-  'createCommand not_found': withBody({ type: 'scan', payload: {}, runner_id: NOWHERE }),
+  'createCommand not_found': withBody({
+    type: 'scan',
+    payload: { scanner: 'semgrep' },
+    runner_id: NOWHERE,
+  }),
   'createCommand invalid_body': withBody({ type: 'scan', payload: 'not an object' }),
   'ingestSarif not_sarif': withBody(ctis([])),
   'ingestSarif report_refused': withBody({

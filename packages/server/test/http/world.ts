@@ -155,7 +155,7 @@ export async function revokeKey(world: World, key: string): Promise<void> {
 }
 
 export async function newCommand(world: World, more: Fields = {}): Promise<string> {
-  const body = { type: 'scan', payload: {}, ...more };
+  const body = { type: 'scan', payload: { scanner: 'semgrep', target: '.' }, ...more };
   return String((await operate(world, world.own.analyst, '/api/v1/commands', body, 201))['id']);
 }
 

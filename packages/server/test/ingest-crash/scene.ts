@@ -106,7 +106,11 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
     lists: (id) => database.lists(id),
     system: () => database.system(),
     systemLists: () => database.systemLists(),
+    notify: (text) => database.notify(text),
+    listen: (hear) => database.listen(hear),
     workerData: () => database.workerData(),
+    notify: (text) => database.notify(text),
+    listen: (hear) => database.listen(hear),
     close: () => database.close(),
     together: async (scope, body) => {
       // Statements and commit leave as one: nothing can come between them.

@@ -30,12 +30,7 @@ function summary(url: URL): object {
     const items = [...report.items()];
     const outcomes: Record<string, number> = {};
     for (const { outcome } of items) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    const {
-      assets,
-      components,
-      relationships,
-      endpoints,
-    } = report;
+    const { assets, components, relationships, endpoints } = report;
     const lists = Object.entries({ assets, components, relationships, endpoints });
     const counts = lists.map(
       ([name, { usable, rejections }]) =>

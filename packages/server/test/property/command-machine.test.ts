@@ -7,11 +7,13 @@ import fc from 'fast-check';
 import { type RunnerEvent, TRANSITIONS } from '../../src/commands/command.machine.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
 import { OfferCounts } from '../../src/commands/commands.rules.ts';
+import { Wake } from '../../src/commands/wake.ts';
 import { WorkBoard } from '../../src/commands/work-board.ts';
 import { openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { insertTenant } from '../../src/keys/installation.queries.ts';
 import { createRunner } from '../../src/keys/runners.ts';
+import { createLogger } from '../../src/lib/log.ts';
 import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
 import { temporaryDirectory } from '../db/fixture.ts';
 import { TestClock } from '../harness.ts';
@@ -19,6 +21,8 @@ import {
   type Act,
   isFinished,
   isHeld,
+  LABELS,
+  mayTake,
   PureWorld,
   RealWorld,
   RUNNERS,
@@ -32,6 +36,7 @@ const runner = fc.nat(RUNNERS - 1);
 
 const setting: fc.Arbitrary<Setting> = fc.record({
   pinned: fc.option(runner, { nil: null }),
+  lacking: fc.option(runner, { nil: null }),
   maxAttempts: fc.integer({ min: 1, max: 3 }),
   retryOnFail: fc.boolean(),
   expiresAfter: fc.option(fc.integer({ min: 1, max: 4 }), { nil: null, freq: 2 }),
@@ -83,10 +88,10 @@ function judge(setting: Setting, earlier: Seen, act: Act, outcome: string, later
   if (isHeld(earlier.status) && isHeld(later.status)) assert.equal(later.holder, earlier.holder);
 }
 
-function may(by: string, { pinned }: Setting, { holder, status }: Seen, runner: number): boolean {
-  if (by === 'eligible runner') return pinned === null || pinned === runner;
+function may(by: string, setting: Setting, { holder, status }: Seen, runner: number): boolean {
+  if (by === 'eligible runner') return mayTake(setting, runner);
   if (by === 'holder') return holder === runner;
-  return holder === runner || (status === 'pending' && pinned === runner);
+  return holder === runner || (status === 'pending' && setting.pinned === runner);
 }
 
 async function play(
@@ -176,8 +181,11 @@ before(async () => {
   const clock = new TestClock();
   const tenantId = newId<TenantId>(clock.nowMs());
   await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
+  const unwritten = () => null;
+  const board = new WorkBoard(database, clock, unwritten);
+  const wake = new Wake({ database, clock, log: createLogger('silent'), board });
   stage = {
-    deps: { database, clock, board: new WorkBoard(database, clock), offers: new OfferCounts() },
+    deps: { database, clock, board, wake, offers: new OfferCounts(), unwritten },
     clock,
     tenantId,
     close: async () => {
@@ -188,11 +196,12 @@ before(async () => {
 });
 after(() => stage.close());
 
-async function newRunners(): Promise<RunnerId[]> {
+async function newRunners({ lacking }: Setting): Promise<RunnerId[]> {
   const { deps, clock, tenantId } = stage;
   const runners: RunnerId[] = [];
   for (let made = 0; made < RUNNERS; made += 1) {
-    const { runner } = await createRunner(deps.database, clock, tenantId, { name: 'r' }, 'test');
+    const request = { name: 'r', labels: made === lacking ? {} : LABELS };
+    const { runner } = await createRunner(deps.database, clock, tenantId, request, 'test');
     runners.push(runner.id as RunnerId);
   }
   return runners;
@@ -202,7 +211,13 @@ test('the stories on the database do what the machine says, call by call', async
   await fc.assert(
     fc.asyncProperty(setting, acts, async (setting, acts) => {
       const { deps, clock, tenantId } = stage;
-      const real = await RealWorld.create(deps, clock, tenantId, await newRunners(), setting);
+      const real = await RealWorld.create(
+        deps,
+        clock,
+        tenantId,
+        await newRunners(setting),
+        setting,
+      );
       const pure = new PureWorld(setting);
       await play(setting, acts, real, async (act, outcome, _earlier, later) => {
         assert.equal(outcome, await pure.act(act));
@@ -218,13 +233,14 @@ test('of runners that claim at the same moment exactly one gets the command', as
   const { deps, clock, tenantId } = stage;
   const free = {
     pinned: null,
+    lacking: null,
     maxAttempts: 3,
     retryOnFail: false,
     expiresAfter: null,
     scheduledAfter: null,
   };
   for (let round = 0; round < 20; round += 1) {
-    const world = await RealWorld.create(deps, clock, tenantId, await newRunners(), free);
+    const world = await RealWorld.create(deps, clock, tenantId, await newRunners(free), free);
     const claims = Array.from({ length: RUNNERS }, (_, runner) =>
       world.act({ kind: 'call', runner, event: 'acknowledge', words: '' }),
     );

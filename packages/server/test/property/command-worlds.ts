@@ -22,6 +22,8 @@ import type { TestClock } from '../harness.ts';
 export interface Setting {
   /** Index of the runner it is pinned to. */
   readonly pinned: number | null;
+  /** Index of the runner that lacks what the command asks for; says nothing where it is pinned. */
+  readonly lacking: number | null;
   readonly maxAttempts: number;
   readonly retryOnFail: boolean;
   /** In numbers of silences. */
@@ -64,6 +66,12 @@ export const isHeld = (status: CommandStatus): boolean =>
 export const isFinished = (status: CommandStatus): boolean =>
   status !== 'pending' && !isHeld(status);
 
+/** Labels of the runners that have what is asked for. */
+export const LABELS = { pool: 'fast' };
+
+export const mayTake = ({ pinned, lacking }: Setting, runner: number): boolean =>
+  pinned === null ? lacking !== runner : pinned === runner;
+
 const nameOf = (runner: number): string => `runner ${runner}`;
 
 interface Claim extends OwnAttempt {
@@ -77,8 +85,10 @@ export class PureWorld implements World {
   #claims: Claim[] = [];
   #paused = new Set<number>();
   #nowMs = 1_000_000;
+  readonly #setting: Setting;
 
   constructor(setting: Setting) {
+    this.#setting = setting;
     const after = (silences: number | null): number | null =>
       silences === null ? null : this.#nowMs + silences * SILENCE_MS;
     this.#state = {
@@ -147,7 +157,9 @@ export class PureWorld implements World {
     const answer = says ? hash('sha256', `${event} ${words}`, 'hex') : null;
     const runnerId = nameOf(runner);
     const own = this.#claims.filter((claim) => claim.runner === runnerId).at(-1) ?? null;
-    const call = { event, runnerId, paused: this.#paused.has(runner), answer, attempt: null };
+    const paused = this.#paused.has(runner);
+    const eligible = mayTake(this.#setting, runner);
+    const call = { event, runnerId, paused, eligible, answer, attempt: null };
     const decision = decide(this.#state, own, call, this.#nowMs);
     if (decision.kind === 'refuse') return decision.code;
     if (decision.kind === 'apply') this.#apply(decision, event, runnerId, answer);
@@ -220,7 +232,8 @@ export class RealWorld implements World {
     runners: readonly RunnerId[],
     setting: Setting,
   ): Promise<RealWorld> {
-    const { pinned, expiresAfter, scheduledAfter } = setting;
+    const { pinned, lacking, expiresAfter, scheduledAfter } = setting;
+    const target = pinned === null && lacking !== null ? { target: { labels: LABELS } } : {};
     const at = (silences: number): number => clock.nowMs() + silences * SILENCE_MS;
     const row = await createCommand(
       deps,
@@ -229,6 +242,7 @@ export class RealWorld implements World {
         type: 'test',
         max_attempts: setting.maxAttempts,
         retry_on_fail: setting.retryOnFail,
+        ...target,
         ...(pinned === null ? {} : { runner_id: runners[pinned] as string }),
         // A little earlier, so that the time that a test takes never decides.
         ...(expiresAfter === null ? {} : { expires_in: (expiresAfter * SILENCE_MS) / 1000 - 20 }),

@@ -1,0 +1,60 @@
+// What a runner is and has, as far as work is offered by it: its labels, what it reported, how many commands it holds.
+// What this process heard and presence has not written yet beats the row (contract §3).
+
+import { findRunner, type RunnerRow } from '../keys/runners.ts';
+import type { Database, Db } from '../db/db.ts';
+import { heldBy } from './command.queries.ts';
+import { announcesSlots, type Profile, profileOf } from './eligibility.rules.ts';
+
+/** The members of heartbeats of this runner that only this process knows yet; null: the row has them. */
+export type Unwritten = (runnerId: string) => Readonly<Record<string, unknown>> | null;
+
+export interface ProfileDeps {
+  readonly database: Database;
+  readonly unwritten: Unwritten;
+}
+
+/** The runner and its profile; undefined when there is no such runner. */
+export async function runnerWithProfile(
+  deps: Pick<ProfileDeps, 'unwritten'>,
+  db: Db,
+  tenantId: string,
+  runnerId: string,
+): Promise<{ runner: RunnerRow; profile: Profile } | undefined> {
+  const runner = await findRunner(db, tenantId, runnerId);
+  if (runner === undefined) return undefined;
+  const reported = reportedOf(deps, runner);
+  const holds = announcesSlots(reported) ? await heldBy(db, tenantId, [runnerId]) : new Map();
+  return { runner, profile: profileFrom(runner, reported, holds.get(runnerId) ?? 0) };
+}
+
+/** The profiles of several runners, with one look for all. */
+export async function profilesOf(
+  deps: Pick<ProfileDeps, 'unwritten'>,
+  db: Db,
+  tenantId: string,
+  runners: readonly RunnerRow[],
+): Promise<Map<string, Profile>> {
+  const ids = runners.map(({ id }) => id);
+  const held = ids.length === 0 ? new Map<string, number>() : await heldBy(db, tenantId, ids);
+  return new Map(
+    runners.map((runner) => [
+      runner.id,
+      profileFrom(runner, reportedOf(deps, runner), held.get(runner.id) ?? 0),
+    ]),
+  );
+}
+
+function reportedOf(
+  deps: Pick<ProfileDeps, 'unwritten'>,
+  { id, reported }: RunnerRow,
+): Readonly<Record<string, unknown>> {
+  const written = reported === null ? {} : (JSON.parse(reported) as Record<string, unknown>);
+  return deps.unwritten(id) ?? written;
+}
+
+const profileFrom = (
+  { labels }: RunnerRow,
+  reported: Readonly<Record<string, unknown>>,
+  held: number,
+): Profile => profileOf(JSON.parse(labels) as Record<string, string>, reported, held);

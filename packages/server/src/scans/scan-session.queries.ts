@@ -1,0 +1,123 @@
+// SQL of scan sessions.
+
+import { type Selectable, sql } from 'kysely';
+import type { Db } from '../db/db.ts';
+import { forUpdate } from '../db/dialect.ts';
+import type { ScanSessionTable } from '../db/tables.ts';
+
+export type SessionRow = Selectable<ScanSessionTable>;
+
+/** As a literal, so that the planner sees that the partial index fits. */
+const RUNNING = sql<'running'>`'running'`;
+
+export async function insertSession(db: Db, row: SessionRow): Promise<void> {
+  await db.insertInto('scan_session').values(row).execute();
+}
+
+export async function findSession(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<SessionRow | undefined> {
+  return await db
+    .selectFrom('scan_session')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Calls of one runner take turns for the rest of the transaction, so that two equal ones can't both be the first. */
+export async function takeTurn(db: Db, tenantId: string, runnerId: string): Promise<void> {
+  await forUpdate(
+    db
+      .selectFrom('runner')
+      .select('id')
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', runnerId),
+  ).executeTakeFirst();
+}
+
+type Place = Pick<SessionRow, 'tenant_id' | 'asset_type' | 'asset_value' | 'scanner_name'> & {
+  readonly branch: string | null;
+};
+
+/** Sessions of this scanner on this branch of this asset, newest first. */
+export async function sessionsOf(
+  db: Db,
+  place: Place,
+  status: 'running' | 'completed',
+  startedSinceMs: number,
+  limit: number,
+): Promise<SessionRow[]> {
+  return await db
+    .selectFrom('scan_session')
+    .selectAll()
+    .where('tenant_id', '=', place.tenant_id)
+    .where('asset_value', '=', place.asset_value)
+    .where('scanner_name', '=', place.scanner_name)
+    .where('asset_type', '=', place.asset_type)
+    .where(sql<string>`coalesce(branch, '')`, '=', place.branch ?? '')
+    .where('status', '=', status)
+    .where('started_at', '>=', startedSinceMs)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/** Guarded: only a running session ends. Zero: it has ended. */
+export async function endSession(
+  db: Db,
+  tenantId: string,
+  id: string,
+  end: Pick<SessionRow, 'status' | 'answer' | 'completed_at'>,
+): Promise<number> {
+  const result = await db
+    .updateTable('scan_session')
+    .set(end)
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .where('status', '=', RUNNING)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+/** Sessions that nobody ended. */
+export async function timeOutSessions(
+  db: Db,
+  startedBeforeMs: number,
+  nowMs: number,
+): Promise<number> {
+  const result = await db
+    .updateTable('scan_session')
+    .set({ status: 'timeout', completed_at: nowMs })
+    .where('status', '=', RUNNING)
+    .where('started_at', '<', startedBeforeMs)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+export interface SessionPageQuery {
+  readonly status: SessionRow['status'] | null;
+  readonly runnerId: string | null;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Newest first; one more than `limit` tells that there is another page. */
+export async function pageSessions(
+  db: Db,
+  tenantId: string,
+  page: SessionPageQuery,
+): Promise<SessionRow[]> {
+  let query = db
+    .selectFrom('scan_session')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1);
+  if (page.status !== null) query = query.where('status', '=', page.status);
+  if (page.runnerId !== null) query = query.where('runner_id', '=', page.runnerId);
+  if (page.after !== null) query = query.where('id', '<', page.after);
+  return await query.execute();
+}

@@ -1,0 +1,250 @@
+// How those who wait hear of a command: within one process, from another by a hint, and with every hint lost. Two nodes
+// are two sets of stories over one database; a clock that stands still shows which way the news came.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { sql } from 'kysely';
+import { testDatabaseUrl } from '../../../../tools/postgres.ts';
+import { OfferCounts } from '../../src/commands/commands.rules.ts';
+import type { CommandsDeps } from '../../src/commands/commands.ts';
+import { createCommand } from '../../src/commands/operator-commands.ts';
+import { poll } from '../../src/commands/poll.ts';
+import { Waiting } from '../../src/commands/waiting.ts';
+import { HINTS_MAX, hintsText, readHints } from '../../src/commands/wake.format.ts';
+import { Wake } from '../../src/commands/wake.ts';
+import { WorkBoard } from '../../src/commands/work-board.ts';
+import { type Database, openDatabase } from '../../src/db/db.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { insertTenant } from '../../src/keys/installation.queries.ts';
+import { createRunner } from '../../src/keys/runners.ts';
+import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import { temporaryDirectory } from '../db/fixture.ts';
+import { eventually, TestClock } from '../harness.ts';
+
+const T = '01900000-0000-7000-8000-000000000001';
+const ID = '01900000-0000-7000-8000-000000000002';
+
+/** The second in which a node looks by itself never passes: only hints bring news. */
+class StillClock extends TestClock {
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    await super.sleep(ms === 1000 ? 2 ** 31 - 1 : ms, signal);
+  }
+}
+
+interface Stage {
+  readonly database: Database;
+  readonly tenantId: TenantId;
+  readonly close: () => Promise<void>;
+}
+
+async function stageOn(url: string | null): Promise<Stage> {
+  const { path: directory, remove } = await temporaryDirectory();
+  const database = await openDatabase({ url, directory });
+  await migrate(database, Date.now());
+  const tenantId = newId<TenantId>(Date.now());
+  await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
+  return {
+    database,
+    tenantId,
+    close: async () => {
+      await database.close();
+      await remove();
+    },
+  };
+}
+
+function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
+  const unwritten = () => null;
+  const board = new WorkBoard(database, clock, unwritten);
+  const wake = new Wake({ database, clock, log: createLogger('silent'), board });
+  wake.start();
+  return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
+}
+
+async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {
+  const request = { name: 'waits' };
+  const { runner } = await createRunner(database, new TestClock(), tenantId, request, 'test');
+  return runner.id as RunnerId;
+}
+
+const waitOn = (node: CommandsDeps, { tenantId }: Stage, runnerId: RunnerId) =>
+  poll(
+    node,
+    { tenantId, runnerId },
+    { limit: 10, ms: 600_000, gone: null, isStillGood: async () => true },
+  );
+
+describe('hints as text', () => {
+  test('what a node says another reads; its own words and nonsense are nothing', () => {
+    const hints = [
+      { kind: 'ready', tenantId: T, id: ID },
+      { kind: 'runner', tenantId: T, id: ID },
+      { kind: 'told', tenantId: T, id: ID },
+    ] as const;
+    assert.deepEqual(readHints('other', hintsText('me', hints)), hints);
+    assert.equal(readHints('me', hintsText('me', hints)), null);
+    for (const text of ['', 'other', 'other x', `other z${T}${ID}`, `other c${T}`])
+      assert.equal(readHints('me', text), null);
+  });
+
+  test('as many as are sent at once fit into one notification', () => {
+    const one = { kind: 'ready', tenantId: T, id: ID } as const;
+    assert.ok(
+      hintsText(
+        T,
+        Array.from({ length: HINTS_MAX }, () => one),
+      ).length < 8000,
+    );
+  });
+});
+
+describe('who hears', () => {
+  const command = { tenant_id: T, id: ID, runner_id: null, target: null };
+
+  test('of many that could take a command three hear of it, those who wait longest', () => {
+    const waiting = new Waiting();
+    const tickets = Array.from({ length: 10 }, (_, n) => waiting.enterPoll(T, `runner ${n}`));
+    for (const [n, ticket] of tickets.entries()) ticket.takes = () => n !== 1;
+    waiting.ready(command);
+    const heard = () => tickets.flatMap(({ signal }, n) => (signal.aborted ? [n] : []));
+    assert.deepEqual(heard(), [0, 2, 3]);
+    waiting.ready(command);
+    assert.deepEqual(heard(), [0, 2, 3, 4, 5, 6], 'the next round goes on');
+  });
+
+  test('one who is still looking hears of everything, and a pinned command only its runner', () => {
+    const waiting = new Waiting();
+    const looking = waiting.enterPoll(T, 'a');
+    waiting.ready(command);
+    assert.equal(looking.signal.aborted, true);
+    const [other, own] = [waiting.enterPoll(T, 'b'), waiting.enterPoll(T, 'c')];
+    waiting.ready({ ...command, runner_id: 'c' });
+    assert.deepEqual([other.signal.aborted, own.signal.aborted], [false, true]);
+  });
+
+  test('who has left hears nothing, and nothing is kept of it', () => {
+    const waiting = new Waiting();
+    const ticket = waiting.enterPoll(T, 'a');
+    ticket.takes = () => true;
+    waiting.leavePoll(T, 'a', ticket);
+    assert.equal(waiting.hasPolls(), false);
+    waiting.ready(command);
+    waiting.runner('a');
+    assert.equal(ticket.signal.aborted, false);
+  });
+});
+
+const DATABASES = [
+  ['sqlite', async () => null],
+  ['postgres', testDatabaseUrl],
+] as const;
+
+for (const [name, urlOf] of DATABASES) {
+  describe(`news on ${name}`, { concurrency: false }, () => {
+    let stage: Stage;
+    before(async () => {
+      stage = await stageOn(await urlOf());
+    });
+    after(async () => await stage.close());
+
+    test('one node needs neither a hint nor a look', async () => {
+      const node = nodeOn(stage, new StillClock());
+      const runnerId = await newRunnerId(stage);
+      const answer = waitOn(node, stage, runnerId);
+      const request = { type: 'test', runner_id: runnerId };
+      const { id } = await createCommand(node, stage.tenantId, request, 'test');
+      assert.deepEqual(
+        (await answer).map((row) => row.id),
+        [id],
+      );
+      await node.wake.stop();
+    });
+
+    test('with every hint lost a command still reaches one who waits on another node', async () => {
+      const deaf: Stage = {
+        ...stage,
+        database: new Proxy(stage.database, {
+          get: (target, member) =>
+            member === 'listen'
+              ? () => async () => {}
+              : bound(target, Reflect.get(target, member, target)),
+        }),
+      };
+      const [here, there] = [nodeOn(stage, new TestClock()), nodeOn(deaf, new TestClock())];
+      const runnerId = await newRunnerId(stage);
+      const answer = waitOn(there, deaf, runnerId);
+      const request = { type: 'test', runner_id: runnerId };
+      const { id } = await createCommand(here, stage.tenantId, request, 'test');
+      assert.deepEqual(
+        (await answer).map((row) => row.id),
+        [id],
+      );
+      await Promise.all([here.wake.stop(), there.wake.stop()]);
+    });
+
+    test('stopping answers who waits, and who comes later doesn’t wait', async () => {
+      const node = nodeOn(stage, new StillClock());
+      const runnerId = await newRunnerId(stage);
+      const answer = waitOn(node, stage, runnerId);
+      await node.wake.stop();
+      assert.deepEqual(await answer, []);
+      assert.deepEqual(await waitOn(node, stage, runnerId), []);
+    });
+  });
+}
+
+/** Methods of a class with private members must be called on the object itself. */
+const bound = (target: object, value: unknown): unknown =>
+  typeof value === 'function' ? (value as (...given: unknown[]) => unknown).bind(target) : value;
+
+describe('hints on postgres', { concurrency: false }, () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await stageOn(await testDatabaseUrl());
+  });
+  after(async () => await stage.close());
+
+  /** The server processes that hold a connection which listens. */
+  const listeners = async (): Promise<number[]> => {
+    const { rows } = await sql<{ pid: number }>`
+      select pid from pg_stat_activity
+      where datname = current_database() and application_name = 'muster hints' and state = 'idle'
+        and query ilike 'listen%'`.execute(stage.database.system());
+    return rows.map(({ pid }) => pid);
+  };
+
+  /** News that only a hint can have brought. */
+  const reaches = async (here: CommandsDeps, there: CommandsDeps): Promise<void> => {
+    const runnerId = await newRunnerId(stage);
+    const answer = waitOn(there, stage, runnerId);
+    const request = { type: 'test', runner_id: runnerId };
+    const { id } = await createCommand(here, stage.tenantId, request, 'test');
+    assert.deepEqual(
+      (await answer).map((row) => row.id),
+      [id],
+    );
+  };
+
+  test('a hint brings a command to the other node, also after the connection was lost', async () => {
+    const clock = new StillClock();
+    const [here, there] = [nodeOn(stage, clock), nodeOn(stage, clock)];
+    const first = await eventually(async () => {
+      const pids = await listeners();
+      return pids.length === 2 && pids;
+    });
+    await reaches(here, there);
+    await reaches(there, here);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'muster hints'`.execute(
+      stage.database.system(),
+    );
+    await eventually(async () => {
+      const pids = await listeners();
+      return pids.length === 2 && !pids.some((pid) => first.includes(pid));
+    });
+    await reaches(here, there);
+    await Promise.all([here.wake.stop(), there.wake.stop()]);
+    await eventually(async () => (await listeners()).length === 0);
+  });
+});

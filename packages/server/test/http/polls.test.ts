@@ -1,0 +1,164 @@
+// Waiting polls (contract §4, `?wait=` and `Prefer: wait=`): answered as soon as there is something for this runner, and
+// in any case when the runner is paused, the key dies, the caller goes, time is over, or the server stops.
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { BACKENDS, eventually } from '../harness.ts';
+import { type Answer, listOf, ok, problemOf, send } from './wire.ts';
+import {
+  keyIdOf,
+  move,
+  newCommand,
+  newKey,
+  newRunner,
+  operate,
+  poll,
+  revokeKey,
+  type Runner,
+  runnerCall,
+  showRunner,
+  startWorld,
+  type World,
+} from './world.ts';
+
+const ids = (answer: Answer): unknown[] => listOf(answer).map(({ id }) => id);
+
+for (const backend of BACKENDS) {
+  let world: World;
+  before(async () => {
+    world = await startWorld(backend);
+  });
+  after(async () => await world.stop());
+
+  /** A poll that has arrived: a sign of life was counted for it, and it waits or will look after what follows. */
+  const waiting = async (runner: Runner, seconds = 60): Promise<{ answer: Promise<Answer> }> => {
+    const answer = poll(world, runner.key, `?wait=${seconds}`);
+    await eventually(async () => (await showRunner(world, runner.id))['presence'] === 'online');
+    return { answer };
+  };
+
+  describe(`waiting polls on ${backend}`, { concurrency: false }, () => {
+    test('a command that is created while a runner waits is its answer', async () => {
+      const runner = await newRunner(world);
+      const { answer } = await waiting(runner);
+      const id = await newCommand(world, { runner_id: runner.id });
+      assert.deepEqual(ids(await answer), [id]);
+    });
+
+    test('a command for anybody reaches one who waits', async () => {
+      const [one, two] = [await newRunner(world), await newRunner(world)];
+      const answers = [(await waiting(one)).answer, (await waiting(two)).answer];
+      const id = await newCommand(world);
+      const first = await Promise.race(answers);
+      assert.deepEqual(ids(first), [id]);
+      ok(await move(world, one.key, id, 'acknowledge'));
+      for (const { id: pinned } of [one, two]) await newCommand(world, { runner_id: pinned });
+      await Promise.all(answers);
+    });
+
+    test('a command that is given back reaches another runner that waits', async () => {
+      const [one, two] = [await newRunner(world), await newRunner(world)];
+      const id = await newCommand(world);
+      ok(await move(world, one.key, id, 'acknowledge'));
+      const { answer } = await waiting(two);
+      ok(await move(world, one.key, id, 'release'));
+      assert.deepEqual(ids(await answer), [id]);
+      ok(await move(world, two.key, id, 'acknowledge'));
+    });
+
+    test('a command becomes an answer when its time has come', async () => {
+      const runner = await newRunner(world);
+      const at = new Date(world.server.clock.nowMs() + 20_000).toISOString();
+      const id = await newCommand(world, { runner_id: runner.id, scheduled_at: at });
+      const { answer } = await waiting(runner);
+      world.server.clock.advance(20_001);
+      assert.deepEqual(ids(await answer), [id]);
+    });
+
+    test('Prefer: wait=n does the same and is confirmed; the query beats it', async () => {
+      const runner = await newRunner(world);
+      const path = '/api/v1/agent/commands';
+      const headers = { prefer: 'respond-async, wait=1' };
+      const answer = await send(world.url, { path, key: runner.key, headers });
+      assert.deepEqual(ids(answer), []);
+      assert.equal(answer.headers['preference-applied'], 'wait=1');
+      const now = await send(world.url, { path: `${path}?wait=0`, key: runner.key, headers });
+      assert.equal(now.headers['preference-applied'], undefined);
+    });
+
+    test('an unreadable wait is no wait, and the answer is still a bare array', async () => {
+      const runner = await newRunner(world);
+      for (const wait of ['', 'soon', '-5', 'NaN'])
+        assert.deepEqual(ids(await poll(world, runner.key, `?wait=${wait}`)), []);
+    });
+
+    test('what a client keeps ignoring does not end its waiting polls, but comes at their end', async () => {
+      const runner = await newRunner(world);
+      const ignored = await newCommand(world, { type: 'odd', runner_id: runner.id });
+      for (let n = 0; n < 3; n += 1)
+        assert.deepEqual(ids(await poll(world, runner.key)), [ignored]);
+      assert.deepEqual(ids(await poll(world, runner.key, '?wait=1')), [ignored]);
+      const { answer } = await waiting(runner);
+      const fresh = await newCommand(world, { runner_id: runner.id, priority: 'low' });
+      assert.deepEqual(ids(await answer), [fresh, ignored]);
+    });
+  });
+
+  describe(`the end of waiting on ${backend}`, { concurrency: false }, () => {
+    test('a paused runner is answered [] at once, and gets nothing while it is paused', async () => {
+      const runner = await newRunner(world);
+      const { answer } = await waiting(runner);
+      await operate(world, world.own.admin, `/api/v1/runners/${runner.id}/pause`, undefined, 200);
+      assert.deepEqual(ids(await answer), []);
+      await newCommand(world, { runner_id: runner.id });
+      assert.deepEqual(ids(await poll(world, runner.key, '?wait=60')), []);
+    });
+
+    test('a key that was revoked while its poll waits is handed nothing', async () => {
+      const runner = await newRunner(world);
+      const second = await newKey(world, runner.id);
+      assert.notEqual(keyIdOf(second), keyIdOf(runner.key));
+      const answer = poll(world, second, '?wait=60');
+      await eventually(async () => (await showRunner(world, runner.id))['presence'] === 'online');
+      await revokeKey(world, second);
+      await newCommand(world, { runner_id: runner.id });
+      const heard = await answer;
+      if (heard.status === 200) assert.deepEqual(ids(heard), []);
+      else problemOf(heard, 'unauthorized');
+    });
+
+    test('a poll counts as a sign of life', async () => {
+      const runner = await newRunner(world);
+      await waiting(runner, 1);
+      assert.notEqual((await showRunner(world, runner.id))['last_seen_at'], null);
+    });
+
+    test('a caller that hangs up leaves nothing behind: the next poll gets the command', async () => {
+      const runner = await newRunner(world);
+      const { hostname, port } = new URL(world.url);
+      const socket = connect(Number(port), hostname);
+      socket.write(
+        `GET /api/v1/agent/commands?wait=60 HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${runner.key}\r\n\r\n`,
+      );
+      await eventually(async () => (await showRunner(world, runner.id))['presence'] === 'online');
+      socket.destroy();
+      const id = await newCommand(world, { runner_id: runner.id });
+      assert.deepEqual(ids(await poll(world, runner.key, '?wait=60')), [id]);
+      ok(await runnerCall(world, runner.key, '/heartbeat', {}));
+    });
+  });
+
+  describe(`a server that stops, on ${backend}`, () => {
+    test('answers everybody who waits with [] at once', async () => {
+      const own = await startWorld(backend);
+      const answers = Array.from({ length: 20 }, () => poll(own, own.own.runner.key, '?wait=60'));
+      await eventually(
+        async () => (await showRunner(own, own.own.runner.id))['presence'] === 'online',
+      );
+      const arrived = Promise.all(answers);
+      await own.stop();
+      for (const answer of await arrived) assert.deepEqual(ids(answer), []);
+    });
+  });
+}
