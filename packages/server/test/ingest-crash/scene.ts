@@ -109,8 +109,6 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
     notify: (text) => database.notify(text),
     listen: (hear) => database.listen(hear),
     workerData: () => database.workerData(),
-    notify: (text) => database.notify(text),
-    listen: (hear) => database.listen(hear),
     close: () => database.close(),
     together: async (scope, body) => {
       // Statements and commit leave as one: nothing can come between them.
