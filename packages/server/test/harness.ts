@@ -108,6 +108,7 @@ export async function startServer(
 
 export interface SpawnedServer {
   readonly url: string;
+  readonly pid: number;
   readonly output: () => string;
   readonly operatorToken: string;
   readonly enrolmentToken: string;
@@ -144,6 +145,7 @@ export async function spawnServer(
     new RegExp(`${prefix}[0-9A-Za-z]{50}`).exec(output)?.[0] ?? '';
   return {
     url,
+    pid: child.pid ?? 0,
     output: () => output,
     operatorToken: secret('mst_op_'),
     enrolmentToken: secret('mst_enr_'),
