@@ -2,6 +2,7 @@
 // many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
 // Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
+import { hash } from 'node:crypto';
 import { limits, SARIF_MEMBERS } from '@muster/contract';
 import {
   type AnalysisDraft,
@@ -71,9 +72,11 @@ export function openSarif(
       asset: assetIndex,
       repository: asset?.kind === 'repository' ? asset.value : null,
     };
-    if (Array.isArray(run.results)) lists.set(`${pointer}/results`, { run, place });
-    for (const list of more) lists.set(list, { run, place });
+    const owner: ResultList = { run, place };
+    if (Array.isArray(run.results)) lists.set(`${pointer}/results`, owner);
+    for (const list of more) lists.set(list, owner);
   }
+  const contexts = new Map<ResultList | undefined, string>();
   const report = {
     format: 'sarif' as const,
     version: String(log.version),
@@ -82,7 +85,12 @@ export function openSarif(
     assets: { usable: assets.all, rejections: [] },
     components: NONE,
     relationships: NONE,
-    contextOf: (list: string) => contextOf(lists.get(list)),
+    contextOf: (list: string) => {
+      const owner = lists.get(list);
+      const context = contexts.get(owner) ?? contextOf(owner);
+      contexts.set(owner, context);
+      return context;
+    },
     notes,
     pass: () => newPass(lists),
   };
@@ -117,7 +125,7 @@ function contextOf(list: ResultList | undefined): string {
   const configured = listOf(run.invocations).map(
     (entry) => objectOf(entry)?.ruleConfigurationOverrides ?? null,
   );
-  return JSON.stringify([place.tool, place.repository, configured, lasting]);
+  return hash('sha256', JSON.stringify([place.tool, place.repository, configured, lasting]));
 }
 
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
