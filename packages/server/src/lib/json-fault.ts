@@ -4,7 +4,7 @@
 
 export interface JsonFault {
   readonly kind: 'syntax' | 'depth';
-    /** 1-based; columns count UTF-16 code units. */
+  /** 1-based; columns count UTF-16 code units. */
   readonly line: number;
   readonly column: number;
   readonly detail: string;
