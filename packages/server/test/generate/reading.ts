@@ -43,10 +43,21 @@ export function assertRead(format: Format, document: unknown): ReadDraft[] | nul
     assert.ok(draft.title !== '' && draft.message !== '', 'a finding can be called something');
     assert.ok(draft.startLine === null || draft.startLine >= 1);
     assert.ok(!(draft.path ?? '').split('/').includes('..'), 'a path stays below its root');
-    const text = JSON.stringify(draft);
-    assert.ok(!text.includes('\\u0000') && !/\\ud[89a-f]/i.test(text), 'texts are clean');
+    assertClean(draft);
   }
   return items.flatMap((item) => (item.outcome === 'finding' ? [item.draft] : []));
+}
+
+/** No text anywhere, names of members neither, has NUL or a lone surrogate. */
+function assertClean(value: unknown): void {
+  if (typeof value === 'string') {
+    assert.ok(value.isWellFormed() && !value.includes('\0'), `not clean: ${JSON.stringify(value)}`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      assertClean(name);
+      assertClean(member);
+    }
+  }
 }
 
 /** Asserts that a readable document gives the same with its items and all members in another order. */
