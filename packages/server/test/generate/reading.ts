@@ -14,6 +14,7 @@ import {
   type ReadDraft,
   type ReadItem,
   resolve,
+  warningCodes,
 } from '../ingest/readers.ts';
 import type { Random } from './random.ts';
 
@@ -62,7 +63,11 @@ function assertClean(value: unknown): void {
 
 /** Asserts that a readable document gives the same with its items and all members in another order. */
 export function assertOrderSaysNothing(format: Format, document: unknown, random: Random): void {
-  const other = membersShuffled(random, document);
+  // What is cut of a bag of properties are its last members, so that their order matters there.
+  const isCut = warningCodes(decode(format, document)).includes('text_cut');
+  const other: unknown = isCut
+    ? JSON.parse(JSON.stringify(document))
+    : membersShuffled(random, document);
   for (const list of itemLists(other)) list.splice(0, list.length, ...random.shuffled(list));
   assert.deepEqual(withoutPointers(format, other), withoutPointers(format, document));
   assert.deepEqual(sums(format, other), sums(format, document));

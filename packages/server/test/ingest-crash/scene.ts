@@ -6,6 +6,7 @@ import { createRunner } from '../../src/keys/runners.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import type { UploadContext } from '../../src/ingest/draft.rules.ts';
 import { type IngestDeps, type Outcome, processUpload } from '../../src/ingest/ingest.ts';
 import { receiveUpload } from '../../src/ingest/receive.ts';
 import { type UploadRow } from '../../src/ingest/upload.queries.ts';
@@ -57,14 +58,15 @@ export async function newCaller({ database, clock }: Stage): Promise<RunnerCalle
   };
 }
 
-/** Bytes made durable by the real edge; returns the upload's id. */
+/** A document, or the bytes of one, made durable by the real edge; returns the upload's id. */
 export async function receive(
   { database, clock }: Stage,
   caller: RunnerCaller,
   format: 'sarif' | 'ctis',
   document: unknown,
+  context: UploadContext = {},
 ): Promise<string> {
-  const bytes = Buffer.from(JSON.stringify(document));
+  const bytes = Buffer.isBuffer(document) ? document : Buffer.from(JSON.stringify(document));
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }
@@ -72,7 +74,7 @@ export async function receive(
     body: body(),
     encoding: 'identity',
     format,
-    context: {},
+    context,
     commandId: null,
     idempotencyKey: null,
     digests: new Map(),
