@@ -20,12 +20,14 @@ export interface Case {
 }
 
 /** Values that JSON can hold and readers don't expect. */
-const HOSTILE: readonly unknown[] = [
-  ...[null, true, 0, -1, 1.5, 1e308, '', ' ', '\0', '\ud800', '{0}{99}', '%E0%A4%A', '…'],
-  ...['__proto__', 'constructor', '../../..', 'C:\\', 'file://', 'http://[', '@', '/'],
-  ...[[], {}, [null], [[]], { text: 5 }, { id: {} }, JSON.parse('{"__proto__":{"a":1}}')],
-  ...['x'.repeat(70_000), '😀'.repeat(9000), Array.from({ length: 300 }, () => 'tag')],
-];
+const HOSTILE = (
+  [
+    [null, true, 0, -1, 1.5, 1e308, '', ' ', '\0', '\ud800', '{0}{99}', '%E0%A4%A', '…'],
+    ['__proto__', 'constructor', '../../..', 'C:\\', 'file://', 'http://[', '@', '/'],
+    [[], {}, [null], [[]], { text: 5 }, { id: {} }, JSON.parse('{"__proto__":{"a":1}}')],
+    ['x'.repeat(70_000), '😀'.repeat(9000), Array.from({ length: 300 }, () => 'tag')],
+  ] as unknown[][]
+).flat();
 
 const NAMES = ['runs', 'results', 'findings', 'report', 'inlineExternalProperties', '__proto__'];
 const BLANKS = ['', '', '', '', ' ', '\n', '\r\n\t '];

@@ -256,9 +256,9 @@ function refusalOfStory(other: Role, isOwn: boolean, isType: boolean): string | 
 /** lib/ is open to all but the clock and chance, which pure files and queries take as arguments. */
 function refusalOfLib({ kind }: Role, { name }: Role, isType: boolean): string | undefined {
   if (isType || kind === 'lib') return undefined;
-  const isPure = /^(assert|ids|problem)\.ts$/.test(name);
+  const isPure = /^(assert|growing-ints|ids|problem)\.ts$/.test(name);
   if (kind === 'pure')
-    return isPure ? undefined : 'it is pure: of lib/ only assert, ids and problem';
+    return isPure ? undefined : 'it is pure: of lib/ only assert, growing-ints, ids and problem';
   if (kind !== 'queries') return undefined;
   return /^(clock|random)\.ts$/.test(name)
     ? 'the time and ids are arguments of a query'

@@ -50,7 +50,7 @@ export function warnRepeatedMembers(text: string, base: string, notes: Notes): v
       const end = stringEnd(text, at);
       const string = text.slice(at, end);
       at = end - 1;
-      if (level?.names == null || !isName(text, end)) continue;
+      if (level === undefined || level.names === null || !isName(text, end)) continue;
       const name = JSON.parse(string) as string;
       level.token = pointerToken(name.slice(0, 64));
       if (level.names.has(name)) {

@@ -140,7 +140,7 @@ export interface OpenReport {
   readonly lists: readonly string[];
   /** Wants to see every item once before `report` is asked for; null when the frame says it all. */
   readonly look: ((value: unknown, list: string, index: number) => void) | null;
-  report(): Report;
+  readonly report: () => Report;
 }
 
 export interface Report {

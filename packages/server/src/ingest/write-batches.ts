@@ -2,7 +2,6 @@
 // stores what the batch counted. Items that are stored already just as they were sent aren't read again. Committed
 // batches are passed over after a crash.
 
-import { limits } from '@muster/contract';
 import { parseItem } from './document-parse.decode.ts';
 import type { ScannedItem } from './document-scan.decode.ts';
 import { RAW } from './evidence-table.rules.ts';
@@ -71,7 +70,7 @@ export async function writeItems(
 
 /** One item beside the stored finding that it is. `isWritten`: an earlier try wrote it; it is read for its notes. */
 function matchedItem(
-  { report: _, survey, plan }: Judged,
+  { survey, plan }: Judged,
   pass: ItemPass,
   item: ScannedItem,
   row: number,

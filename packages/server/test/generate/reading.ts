@@ -103,7 +103,7 @@ function sums(format: Format, document: unknown): unknown {
   survey.foldRepeats(survey.groups.map((_, group) => group));
   // Which rejections are shown, and where they stand, follows the order.
   const { rejections: _, rejectionsByCode, ...counts } = survey.tally;
-  return { ...counts, codes: [...rejectionsByCode].sort() };
+  return { ...counts, codes: [...rejectionsByCode].sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
 /**
@@ -125,11 +125,10 @@ function withoutPointers(format: Format, document: unknown): string[] {
 }
 
 function itemLists(document: unknown): unknown[][] {
-  const { runs, findings, report } = document as {
-    runs?: { results?: unknown }[];
-    findings?: unknown;
-    report?: { findings?: unknown };
-  };
-  const lists = [...(runs ?? []).map((run) => run.results), findings, report?.findings];
+  const membersOf = (value: unknown): Record<string, unknown> =>
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  const { runs, findings, report } = membersOf(document);
+  const results = Array.isArray(runs) ? runs.map((run) => membersOf(run)['results']) : [];
+  const lists = [...results, findings, membersOf(report)['findings']];
   return lists.filter((list): list is unknown[] => Array.isArray(list));
 }

@@ -2,7 +2,6 @@
 // dropped, repeated or replaced by hostile values. Whatever comes, there are drafts, located
 // rejections, or one DocumentRefused.
 
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { randomOf } from '../generate/random.ts';
