@@ -156,7 +156,7 @@ function isAborted(error: unknown): boolean {
 /** 2^23 bytes of window, RFC 9659. */
 const ZSTD_WINDOW_LOG_MAX = Math.log2(limits.zstdWindowBytesMax);
 
-function decoderOf(encoding: Encoding): Transform | null {
+function decoderOf(encoding: Encoding): (Transform & { readonly bytesWritten: number }) | null {
   switch (encoding) {
     case 'identity':
       return null;
@@ -225,7 +225,18 @@ async function decoded(
   const decoder = decoderOf(encoding);
   if (decoder === null) return await collect(wire());
   try {
-    await pipeline(wire, decoder, collect);
+    let given = 0;
+    const counted = async function* (): AsyncGenerator<Buffer> {
+      for await (const chunk of wire()) {
+        given += chunk.length;
+        yield chunk;
+      }
+    };
+    await pipeline(counted, decoder, collect);
+    // Only gunzip complains about what stands behind its end; the others leave it out without a word.
+    if (decoder.bytesWritten < given) {
+      throw new Problem('invalid_encoding', `Something stands behind the end of the ${encoding}.`);
+    }
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw new Problem(
@@ -253,7 +264,7 @@ export function parseJson(bytes: Buffer, malformed: 'refused' | 'ignored' = 'ref
     // The engine's own message may quote the document; jsonFault says only where and what was expected.
     if (text.trim() === '') return undefined;
   }
-  const fault = jsonFault(text, limits.jsonDepthMax);
+  const fault = jsonFault(bom ? bytes.subarray(3) : bytes, limits.jsonDepthMax);
   if (malformed === 'ignored' && fault?.kind !== 'depth') return undefined;
   const place =
     fault === null ? '' : ` at line ${fault.line}, column ${fault.column}: ${fault.detail}`;

@@ -1,31 +1,25 @@
-// The parts of a scanned document as values: its frame, and its items one by one. What isn't JSON is told with its place
-// in the whole document; names that an object has twice are told, too (contract §2: the last one counts). Called by
+// The parts of a scanned document as values: its frame, and its items one by one. What isn't JSON is
+// thrown as a DocumentFault; names that an object has twice are told, too (contract §2: the last one counts). Called by
 // document.ts and by those who read items.
 
-import { limits } from '@muster/contract';
-import { type JsonFault, jsonFault } from '../lib/json-fault.ts';
 import { DocumentFault, type DocumentScanner } from './document-scan.decode.ts';
 import { type Notes, pointerToken } from './report-notes.decode.ts';
 
 /** The frame of a scanned document as a value. Throws DocumentFault. */
 export function parseFrame(scanner: DocumentScanner): { text: string; value: unknown } {
   const text = scanner.end();
-  try {
-    return { text, value: JSON.parse(text) as unknown };
-  } catch {
-    const fault = jsonFault(text, limits.jsonDepthMax) as JsonFault;
-    throw new DocumentFault(scanner.documentOffset(text, fault.at), fault.detail);
-  }
+  return { text, value: parse(text) };
 }
 
 /** The item as a value. Throws DocumentFault. `bytes` is not null. */
-export function parseItem(bytes: Buffer, offset: number): unknown {
-  const text = bytes.toString('utf8');
+export const parseItem = (bytes: Buffer): unknown => parse(bytes.toString('utf8'));
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    const fault = jsonFault(text, limits.jsonDepthMax) as JsonFault;
-    throw new DocumentFault(offset + Buffer.byteLength(text.slice(0, fault.at)), fault.detail);
+    // The engine's own message may quote the document, and reports hold secrets.
+    throw new DocumentFault('it is not JSON');
   }
 }
 

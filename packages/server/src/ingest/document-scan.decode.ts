@@ -1,21 +1,24 @@
 // Bytes of a JSON document, piece by piece → its items one at a time, and its frame: the same document with empty item
 // lists, small enough to be parsed as a whole. Only the bounds of items are looked for in the bytes; each is parsed
-// alone, by whoever asks for it. What is wrong is thrown as a DocumentFault with its place. Called by document.ts.
+// alone, by whoever asks for it. What is wrong is thrown as a DocumentFault. Called by document.ts.
 
 import { limits } from '@muster/contract';
 import { Trail } from './document-shape.rules.ts';
 
+/** Room for the frame to begin with; it grows by doubling. */
+const FRAME_BYTES_FIRST = 4096;
+
 /** A name longer than this (with its escapes) names no list of items. */
 const NAME_BYTES_MAX = 256;
 
-/** Where the document can't be read on; `offset` counts its decoded bytes. */
+/**
+ * The document can't be read on: it isn't JSON or nests too deep, or it is more than can be held. It may have been
+ * wrong before the place where that was seen; document.ts looks for the first one.
+ */
 export class DocumentFault extends Error {
-  readonly offset: number;
-  /** Not JSON, or too deep; or more than can be held. */
   readonly kind: 'syntax' | 'size';
-  constructor(offset: number, detail: string, kind: DocumentFault['kind'] = 'syntax') {
+  constructor(detail: string, kind: DocumentFault['kind'] = 'syntax') {
     super(detail);
-    this.offset = offset;
     this.kind = kind;
   }
 }
@@ -32,8 +35,6 @@ export interface ItemList {
 export interface ScannedItem {
   readonly list: string;
   readonly index: number;
-  /** Where it begins, in decoded bytes. */
-  readonly offset: number;
   /** Its JSON text; null when it is larger than limits.itemBytesMax. May share memory with the piece it came in. */
   readonly bytes: Buffer | null;
   /** Members of all its objects together, as written: a name that comes twice counts twice. */
@@ -73,13 +74,12 @@ type Mode = 'frame' | 'deep' | 'list' | 'item' | 'scalar';
  * items are only counted.
  */
 export class DocumentScanner {
+  /** Those that have, or had, an item. */
   readonly lists = new Map<string, ItemList>();
   readonly #wanted: ReadonlyMap<string, ItemList> | null;
-  readonly #frame: Buffer[] = [];
-  /** Where the frame leaves something out: its own offset, and the document's, from there on. */
-  readonly #cuts: { frame: number; document: number }[] = [];
+  /** The frame's text so far is the first #frameBytes of these. */
+  #frame = Buffer.allocUnsafe(FRAME_BYTES_FIRST);
   #frameBytes = 0;
-  #offset = 0;
   #mode: Mode = 'frame';
   readonly #trail = new Trail();
   #depth = 0;
@@ -91,8 +91,7 @@ export class DocumentScanner {
   /** In a list: may an item come, may a comma, may the end? */
   #afterItem = false;
   #afterComma = false;
-  /** The item being read: its beginning in the document, its depth, and what came of it with earlier pieces. */
-  #itemOffset = 0;
+  /** The item being read: its depth, and what came of it with earlier pieces. */
   #itemDepth = 0;
   #itemMembers = 0;
   #itemPieces: Buffer[] = [];
@@ -125,41 +124,38 @@ export class DocumentScanner {
           break;
       }
     }
-    this.#offset += piece.length;
     return items;
   }
 
   /** The frame's text once all pieces are in. Throws DocumentFault when the document ends too early. */
   end(): string {
     if (this.#mode === 'list' || this.#mode === 'item' || this.#mode === 'scalar') {
-      throw new DocumentFault(this.#offset, 'the document ends inside a list of items');
+      throw new DocumentFault('the document ends inside a list of items');
     }
-    return Buffer.concat(this.#frame).toString('utf8');
-  }
-
-  /** Where a character of the frame's text stands in the document, in decoded bytes. */
-  documentOffset(frameText: string, index: number): number {
-    const at = Buffer.byteLength(frameText.slice(0, index));
-    const cut = this.#cuts.findLast(({ frame }) => frame <= at);
-    return cut === undefined ? at : cut.document + at - cut.frame;
+    return this.#frame.toString('utf8', 0, this.#frameBytes);
   }
 
   /** Keeps a part of the frame; the items' passes have no use for it. */
   #keep(piece: Buffer, from: number, to: number): void {
     if (from === to || this.#wanted !== null) return;
-    this.#frameBytes += to - from;
-    if (this.#frameBytes > limits.frameBytesMax) {
+    const bytes = this.#frameBytes + to - from;
+    if (bytes > limits.frameBytesMax) {
       const detail = `what is not an item takes more than ${limits.frameBytesMax} bytes`;
-      throw new DocumentFault(this.#offset + to, detail, 'size');
+      throw new DocumentFault(detail, 'size');
     }
-    this.#frame.push(Buffer.from(piece.subarray(from, to)));
+    if (bytes > this.#frame.length) {
+      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#frame.length));
+      this.#frame.copy(larger, 0, 0, this.#frameBytes);
+      this.#frame = larger;
+    }
+    piece.copy(this.#frame, this.#frameBytes, from, to);
+    this.#frameBytes = bytes;
   }
 
-  #deepen(offset: number): void {
+  #deepen(): void {
     this.#depth += 1;
     if (this.#depth > limits.jsonDepthMax) {
-      const detail = `more than ${limits.jsonDepthMax} nested arrays and objects`;
-      throw new DocumentFault(offset, detail);
+      throw new DocumentFault(`more than ${limits.jsonDepthMax} nested arrays and objects`);
     }
   }
 
@@ -176,7 +172,7 @@ export class DocumentScanner {
           if (this.#trail.expectsName) this.#name = [];
           break;
         case OPEN:
-          this.#deepen(this.#offset + at);
+          this.#deepen();
           this.#open(byte);
           if (this.#mode !== 'frame') {
             this.#keep(piece, from, at + 1);
@@ -227,11 +223,9 @@ export class DocumentScanner {
   }
 
   #begin(pointer: string): ItemList {
-    const known = this.lists.get(pointer);
-    const list = known ?? { pointer, occurrence: 0, count: 0 };
+    const list = this.lists.get(pointer) ?? { pointer, occurrence: 0, count: 0 };
     list.occurrence += 1;
     list.count = 0;
-    this.lists.set(pointer, list);
     return list;
   }
 
@@ -253,7 +247,6 @@ export class DocumentScanner {
         this.#mode = 'frame';
         this.#depth -= 1;
         this.#list = null;
-        this.#cuts.push({ frame: this.#frameBytes, document: this.#offset + at });
         this.#keep(piece, at, at + 1);
         return at + 1;
       }
@@ -264,10 +257,9 @@ export class DocumentScanner {
       }
       if (this.#afterItem || meaning === NEXT || meaning === CLOSE || meaning === NAME_END) {
         const wanted = this.#afterItem ? ', or ]' : this.#afterComma ? 'value' : 'value or ]';
-        throw new DocumentFault(this.#offset + at, `expected ${wanted}`);
+        throw new DocumentFault(`expected ${wanted}`);
       }
       this.#afterComma = false;
-      this.#itemOffset = this.#offset + at;
       this.#itemMembers = 0;
       this.#itemDepth = this.#depth;
       this.#mode = meaning === OPEN ? 'item' : 'scalar';
@@ -323,7 +315,7 @@ export class DocumentScanner {
       at += 1;
       if (meaning === STRING) this.#inString = true;
       else if (meaning === NAME_END) this.#itemMembers += 1;
-      else if (meaning === OPEN) this.#deepen(this.#offset + at - 1);
+      else if (meaning === OPEN) this.#deepen();
       else if (meaning === CLOSE) {
         this.#depth -= 1;
         if (this.#depth === floor) return at;
@@ -363,6 +355,8 @@ export class DocumentScanner {
 
   #endItem(piece: Buffer, from: number, to: number, items: ScannedItem[]): void {
     const list = this.#list as ItemList;
+    // A log may have millions of runs with empty lists; they need no memory here.
+    if (list.count === 0) this.lists.set(list.pointer, list);
     if (this.#isWanted()) {
       const last = piece.subarray(from, to);
       const isTooLarge = this.#itemBytes + last.length > limits.itemBytesMax;
@@ -371,7 +365,6 @@ export class DocumentScanner {
       items.push({
         list: list.pointer,
         index: list.count,
-        offset: this.#itemOffset,
         bytes: isTooLarge ? null : whole,
         members: this.#itemMembers,
       });

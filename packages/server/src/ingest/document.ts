@@ -13,6 +13,8 @@ import {
 } from 'node:zlib';
 import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
+import { assert } from '../lib/assert.ts';
+import { JsonCheck, type JsonFault } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
 import { parseFrame } from './document-parse.decode.ts';
 import {
@@ -35,6 +37,7 @@ export interface ScannedDocument {
   readonly frame: unknown;
   /** The frame as JSON, with its lists of items empty. */
   readonly frameText: string;
+  /** By their pointers; lists that never had an item are missing. */
   readonly lists: ReadonlyMap<string, ItemList>;
   readonly decodedBytes: number;
 }
@@ -75,9 +78,9 @@ export class DocumentSource {
   /** Another pass: the items of these lists, in the order of the document, as many at a time as come in one piece. */
   async *items(
     { lists }: ScannedDocument,
-    wanted: readonly string[],
+    wanted: ReadonlySet<string>,
   ): AsyncGenerator<ScannedItem[], void, undefined> {
-    const chosen = new Map([...lists].filter(([pointer]) => wanted.includes(pointer)));
+    const chosen = new Map([...lists].filter(([pointer]) => wanted.has(pointer)));
     const scanner = new DocumentScanner(chosen);
     for await (const piece of this.#pieces()) yield scanner.push(piece);
   }
@@ -88,28 +91,25 @@ export class DocumentSource {
     if (error.kind === 'size') {
       return new Problem('body_too_large', `The document can not be read: ${error.message}.`);
     }
-    const { line, column } = await this.#lineOf(error.offset);
-    const detail = `The document can not be read at line ${line}, column ${column}: ${error.message}.`;
-    return new Problem('invalid_json', detail, { pointer: '' });
+    const fault = await this.#firstFault();
+    assert(fault !== null, `a document with a fault (${error.message}) is not JSON`);
+    return notJson(fault);
   }
 
-  /** Columns count UTF-16 code units, as editors do. */
-  async #lineOf(offset: number): Promise<{ line: number; column: number }> {
-    let line = 1;
-    let column = 1;
-    let left = offset;
+  /** For documents with parts that nobody parses: throws the Problem of `locate` unless all of it is JSON. */
+  async mustBeJson(): Promise<void> {
+    const fault = await this.#firstFault();
+    if (fault !== null) throw notJson(fault);
+  }
+
+  /** A pass that looks at every byte, whatever it belongs to. */
+  async #firstFault(): Promise<JsonFault | null> {
+    const check = new JsonCheck(limits.jsonDepthMax);
     for await (const piece of this.#pieces()) {
-      for (const byte of piece.subarray(0, left)) {
-        if (byte === 0x0a) {
-          line += 1;
-          column = 1;
-          // Bytes 10…… continue a character; one of four bytes has two units.
-        } else if ((byte & 0xc0) !== 0x80) column += byte >= 0xf0 ? 2 : 1;
-      }
-      left -= Math.min(left, piece.length);
-      if (left === 0) break;
+      const fault = check.push(piece);
+      if (fault !== null) return fault;
     }
-    return { line, column };
+    return check.end();
   }
 
   /** The decoded bytes without a byte order mark. Problems: invalid_encoding, invalid_json, body_too_large. */
@@ -167,6 +167,13 @@ export class DocumentSource {
   }
 }
 
+function notJson({ line, column, detail }: JsonFault): Problem {
+  const place = `line ${line}, column ${column}`;
+  return new Problem('invalid_json', `The document can not be read at ${place}: ${detail}.`, {
+    pointer: '',
+  });
+}
+
 /** RFC 9659: 8 MiB of window at most. 2^23 bytes. */
 const ZSTD_WINDOW_LOG_MAX = Math.log2(limits.zstdWindowBytesMax);
 
@@ -195,11 +202,23 @@ async function* decompressed(
 ): AsyncGenerator<Buffer, void, undefined> {
   const decoder = decoderOf(encoding);
   if (decoder === null) return yield* source;
+  let given = 0;
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of source) {
+      given += chunk.length;
+      yield chunk;
+    }
+  }
   // A fault of either side ends the decoder with it, and so this loop; an early end of the loop ends both.
-  const ended = pipeline(Readable.from(source), decoder).catch(() => {});
+  const ended = pipeline(Readable.from(counted()), decoder).catch(() => {});
   for await (const piece of decoder) yield piece as Buffer;
   await ended;
+  // Only gunzip complains about what stands behind its end; the others leave it out without a word.
+  if (decoder.bytesWritten < given) throw trailingGarbage(encoding);
 }
+
+const trailingGarbage = (encoding: string): Problem =>
+  new Problem('invalid_encoding', `Something stands behind the end of the ${encoding}.`);
 
 /** zlib names its errors Z_… (deflate, gzip), ZSTD_… and ERR__ERROR_… or ERR_BROTLI… (brotli). */
 function isZlibError(error: unknown): boolean {

@@ -124,17 +124,22 @@ export class HashChains {
   readonly #kind: HashKind;
   readonly #heads: Int32Array;
   readonly #next: Int32Array;
+  readonly #apart: (row: number) => number;
 
-  /** For at most `table.length` rows, which are added later, each once. */
-  constructor(table: EvidenceTable, kind: HashKind) {
+  /**
+   * For at most `table.length` rows, which are added later, each once. Rows with another number `apart` are mostly in
+   * other chains: without it, equal hashes in very many places would make one long chain.
+   */
+  constructor(table: EvidenceTable, kind: HashKind, apart: (row: number) => number = () => 0) {
     this.#table = table;
     this.#kind = kind;
+    this.#apart = apart;
     this.#heads = new Int32Array(2 ** Math.ceil(Math.log2(table.length + 1))).fill(-1);
     this.#next = new Int32Array(table.length);
   }
 
   add(row: number): void {
-    const chain = this.#table.bits(row, this.#kind) & (this.#heads.length - 1);
+    const chain = this.#chain(this.#table, row);
     this.#next[row] = this.#heads[chain] as number;
     this.#heads[chain] = row;
   }
@@ -142,11 +147,17 @@ export class HashChains {
   /** The rows with the same hash as `row` of `table`, last added first. */
   *same(table: EvidenceTable, row: number): Generator<number, void, undefined> {
     for (
-      let at = this.#heads[table.bits(row, this.#kind) & (this.#heads.length - 1)] as number;
+      let at = this.#heads[this.#chain(table, row)] as number;
       at >= 0;
       at = this.#next[at] as number
     ) {
       if (this.#table.isSame(at, this.#kind, table, row)) yield at;
     }
+  }
+
+  #chain(table: EvidenceTable, row: number): number {
+    // The golden ratio's bits spread small numbers over all 32 (Fibonacci hashing).
+    const bits = table.bits(row, this.#kind) ^ Math.imul(this.#apart(row), 0x9e3779b1);
+    return bits & (this.#heads.length - 1);
   }
 }

@@ -2,7 +2,7 @@
 // evidence. One bad item never takes the others along; what isn't JSON at all is refused with its place. Called by the
 // ingest story before anything is written.
 
-import { hash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { limits } from '@muster/contract';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
@@ -24,7 +24,7 @@ export interface Reading {
   readonly document: ScannedDocument;
   readonly report: Report;
   /** The pointers of the report's lists of items. */
-  readonly lists: readonly string[];
+  readonly lists: ReadonlySet<string>;
 }
 
 /**
@@ -35,18 +35,28 @@ export async function openReport(upload: UploadRow, source: DocumentSource): Pro
   const document = await source.scan();
   const notes = new Notes();
   warnRepeatedMembers(document.frameText, '', notes);
-  const { lists, look, report } = readFrame(upload, document, notes);
+  const { lists: pointers, look, report } = readFrame(upload, document, notes);
+  const lists = new Set(pointers);
+  if (hasStrays(document, lists)) await source.mustBeJson();
   if (look !== null) {
     for await (const items of source.items(document, lists)) {
-      for (const { bytes, list, index, offset } of items) {
-        if (bytes !== null) look(parseItem(bytes, offset), list, index);
+      for (const { bytes, list, index } of items) {
+        if (bytes !== null) look(parseItem(bytes), list, index);
       }
     }
   }
-  const listed = lists.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
+  const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
   const reading = { source, document, lists, report: report() };
   if (hasTooManyItems(reading.report, listed)) throw new TooManyItems();
   return reading;
+}
+
+/** Items that no reader asks for, because their list comes again, or means nothing where it stands: nobody parses them. */
+function hasStrays({ lists }: ScannedDocument, asked: ReadonlySet<string>): boolean {
+  for (const { pointer, occurrence } of lists.values()) {
+    if (occurrence > 1 || !asked.has(pointer)) return true;
+  }
+  return false;
 }
 
 /** SARIF is recognised by its media type (the route says `sarif`) or by its content. */
@@ -79,25 +89,31 @@ export async function surveyItems(
 ): Promise<Survey> {
   const pass = report.pass();
   const survey = new Survey(pass.notes);
-  const contexts = new Map(
-    lists.map((list) => [list, hash('sha256', report.contextOf(list), 'buffer')]),
-  );
+  // Items come list by list: only the last one's context is kept. With a key, because items hold secrets.
+  let context: { list: string; hash: Buffer } | null = null;
+  const contextOf = (list: string): Buffer => {
+    if (context?.list !== list) {
+      const hash = createHmac('sha256', deps.secretKey).update(report.contextOf(list)).digest();
+      context = { list, hash };
+    }
+    return context.hash;
+  };
   const { clock } = deps;
   let heldAt = clock.monotonicMs();
   for await (const items of source.items(document, lists)) {
-    for (const { bytes, list, index, offset, members } of items) {
+    for (const { bytes, list, index, members } of items) {
       if (bytes === null) {
         survey.reject(tooLarge(`${list}/${index}`));
         continue;
       }
-      const value = parseItem(bytes, offset);
+      const value = parseItem(bytes);
       if (members !== countMembers(value)) {
         warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
       }
       const item = pass.read(value, list, index);
       if (item.outcome !== 'finding') survey.take(item);
       else {
-        const raw = rawHash(contexts.get(list) as Buffer, bytes);
+        const raw = rawHash(contextOf(list), bytes);
         survey.takeFinding(item.draft, evidenceOf(item.draft, deps.secretKey), raw);
       }
     }

@@ -54,7 +54,8 @@ export function exchangeOf(
   if (said('noResponseReceived') === true) exchange.no_response = true;
   const headers = headersOf(objectOf(said('headers')), reading);
   if (headers !== null) exchange.headers = headers;
-  const parameters = Object.keys(objectOf(said('parameters')) ?? {});
+  // In an order of their own: that of the members says nothing, and must not make a finding look changed.
+  const parameters = Object.keys(objectOf(said('parameters')) ?? {}).sort();
   if (parameters.length > HEADERS_MAX) notes.countCut();
   if (parameters.length > 0) {
     exchange.parameters = parameters

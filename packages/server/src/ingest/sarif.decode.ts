@@ -2,6 +2,7 @@
 // many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
 // Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
+import { hash } from 'node:crypto';
 import { limits } from '@muster/contract';
 import {
   type AnalysisDraft,
@@ -76,8 +77,10 @@ export function openSarif(
       asset: assetIndex,
       repository: asset?.kind === 'repository' ? asset.value : null,
     };
-    for (const part of listed) lists.set(`${part.pointer}/results`, { run, place });
+    const owner: ResultList = { run, place };
+    for (const part of listed) lists.set(`${part.pointer}/results`, owner);
   }
+  const contexts = new Map<ResultList | undefined, string>();
   const report = {
     format: 'sarif' as const,
     version: String(log.version),
@@ -87,7 +90,12 @@ export function openSarif(
     components: NONE,
     relationships: NONE,
     endpoints: NONE,
-    contextOf: (list: string) => contextOf(lists.get(list)),
+    contextOf: (list: string) => {
+      const owner = lists.get(list);
+      const context = contexts.get(owner) ?? contextOf(owner);
+      contexts.set(owner, context);
+      return context;
+    },
     notes,
     pass: () => newPass(lists),
   };
@@ -133,7 +141,8 @@ function contextOf(list: ResultList | undefined): string {
     const provenance = objectOf(entry);
     return [provenance?.repositoryUri, provenance?.mappedTo];
   });
-  return JSON.stringify([place.tool, place.repository, invocations, mapped, lasting]);
+  const said = [place.tool, place.repository, invocations, mapped, lasting];
+  return hash('sha256', JSON.stringify(said));
 }
 
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */

@@ -79,8 +79,8 @@ export class Survey {
   foldRepeats(siteOf: readonly number[]): Uint8Array {
     const { evidence } = this;
     const repeats = new Uint8Array(evidence.length);
-    const first = new HashChains(evidence, SAMENESS);
     const siteOfRow = (row: number): number => siteOf[this.groupOf(row)] as number;
+    const first = new HashChains(evidence, SAMENESS, siteOfRow);
     for (let row = 0; row < evidence.length; row += 1) {
       let repeated = false;
       for (const other of first.same(evidence, row)) {

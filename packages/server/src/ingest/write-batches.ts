@@ -93,7 +93,7 @@ function matchedItem(
   assert(item.bytes !== null, 'an item that was read before has its bytes');
   // The first pass has noted everything but what the details had to tolerate.
   pass.notes.paused = true;
-  const read = pass.read(parseItem(item.bytes, item.offset), item.list, item.index);
+  const read = pass.read(parseItem(item.bytes), item.list, item.index);
   pass.notes.paused = false;
   assert(read.outcome === 'finding', 'an item reads the same in every pass');
   const before = pass.notes.taken;

@@ -1,10 +1,9 @@
 // Where a text stops being JSON, or nests too deep: line and column for people, without quoting the text, because
-// reports hold secrets. A linear scan that keeps a stack of brackets and builds nothing.
+// reports hold secrets. Read byte by byte and piece by piece, keeping a stack of brackets and nothing else; the place is
+// the first byte that no JSON text could have there. Called for bodies, and for reports of any size, once they failed.
 
 export interface JsonFault {
   readonly kind: 'syntax' | 'depth';
-  /** Index of the character, in UTF-16 code units. */
-  readonly at: number;
   /** 1-based; columns count UTF-16 code units. */
   readonly line: number;
   readonly column: number;
@@ -19,11 +18,6 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
-
-/** Sticky, so that each looks only at its place; both are linear. */
-const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const WORD = /true|false|null/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 /**
  * Does a JSON text nest deeper than `depthMax`? Looks at brackets outside of strings only: three times as fast as
@@ -50,123 +44,163 @@ export function nestsDeeper(bytes: Uint8Array, depthMax: number): boolean {
 
 type Expect = 'value' | 'value or ]' | 'name or }' | 'name' | ':' | ', or ]' | ', or }' | 'end';
 
-/** The first fault, or null when the text is JSON within `depthMax` nested brackets. */
-export function jsonFault(text: string, depthMax: number): JsonFault | null {
-  const stack: number[] = [];
-  let expect: Expect = 'value';
-  let at = 0;
-  const after = (): Expect =>
-    stack.length === 0 ? 'end' : stack.at(-1) === OPEN_ARRAY ? ', or ]' : ', or }';
-  while (true) {
-    at = skipBlank(text, at);
-    if (at >= text.length) {
-      return expect === 'end'
-        ? null
-        : place(text, at, 'syntax', `the text ends where ${expect} was expected`);
+/** What is inside of a number, and what each next character makes of it (RFC 8259 §6). */
+type InNumber = 'minus' | 'zero' | 'integer' | 'point' | 'fraction' | 'e' | 'sign' | 'exponent';
+type NumberPart = '0' | '1-9' | '.' | 'e' | '+-';
+const NUMBER: Readonly<Record<InNumber, Partial<Record<NumberPart, InNumber>>>> = {
+  minus: { '0': 'zero', '1-9': 'integer' },
+  zero: { '.': 'point', e: 'e' },
+  integer: { '0': 'integer', '1-9': 'integer', '.': 'point', e: 'e' },
+  point: { '0': 'fraction', '1-9': 'fraction' },
+  fraction: { '0': 'fraction', '1-9': 'fraction', e: 'e' },
+  e: { '0': 'exponent', '1-9': 'exponent', '+-': 'sign' },
+  sign: { '0': 'exponent', '1-9': 'exponent' },
+  exponent: { '0': 'exponent', '1-9': 'exponent' },
+};
+/** Where a number may end. */
+const WHOLE: ReadonlySet<InNumber> = new Set(['zero', 'integer', 'fraction', 'exponent']);
+
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const ESCAPED = new Set(Buffer.from('"\\/bfnrt'));
+const WORDS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]));
+const NOT_A_STRING = 'this string is not ended, or has a raw control character';
+
+/** The first fault, or null when the bytes are JSON within `depthMax` nested brackets. */
+export function jsonFault(bytes: Uint8Array, depthMax: number): JsonFault | null {
+  const check = new JsonCheck(depthMax);
+  return check.push(bytes) ?? check.end();
+}
+
+/** Reads a text in pieces, cut anywhere. After a fault it is of no further use. */
+export class JsonCheck {
+  readonly #depthMax: number;
+  readonly #stack: number[] = [];
+  #expect: Expect = 'value';
+  #line = 1;
+  #column = 1;
+  /** Inside of a string; null outside. A number counts the digits that an escape still wants. */
+  #string: 'text' | 'escape' | number | null = null;
+  #number: InNumber | null = null;
+  /** What is left to come of `true`, `false` or `null`. */
+  #word = '';
+
+  constructor(depthMax: number) {
+    this.#depthMax = depthMax;
+  }
+
+  /** The fault in this piece, if there is one. */
+  push(bytes: Uint8Array): JsonFault | null {
+    for (const byte of bytes) {
+      const detail = this.#read(byte);
+      if (detail !== null) return this.#fault(detail);
+      if (byte === 0x0a) {
+        this.#line += 1;
+        this.#column = 1;
+        // Bytes 10…… continue a character; one of four bytes has two units.
+      } else if ((byte & 0xc0) !== 0x80) this.#column += byte >= 0xf0 ? 2 : 1;
     }
-    const code = text.charCodeAt(at);
-    const step = stepAt(code, expect);
-    if (step === 'fault') return place(text, at, 'syntax', `expected ${expect}`);
-    if (step === 'open') {
-      stack.push(code);
-      if (stack.length > depthMax) {
-        return place(text, at, 'depth', `more than ${depthMax} nested arrays and objects`);
+    return null;
+  }
+
+  /** The fault of ending here, if it is one. */
+  end(): JsonFault | null {
+    if (this.#string !== null) return this.#fault(NOT_A_STRING);
+    const isWhole = this.#word === '' && (this.#number === null || WHOLE.has(this.#number));
+    const isEnd = isWhole && (this.#number === null ? this.#expect : this.#after()) === 'end';
+    return isEnd ? null : this.#fault(`the text ends where ${this.#expect} was expected`);
+  }
+
+  #fault(detail: string): JsonFault {
+    const kind = this.#stack.length > this.#depthMax ? 'depth' : 'syntax';
+    return { kind, line: this.#line, column: this.#column, detail };
+  }
+
+  /** What is wrong with the next byte; null when nothing is. */
+  #read(byte: number): string | null {
+    if (this.#string !== null) return this.#readString(byte, this.#string);
+    if (this.#word !== '') {
+      if (byte !== this.#word.charCodeAt(0)) return `expected ${this.#expect}`;
+      this.#word = this.#word.slice(1);
+      if (this.#word === '') this.#expect = this.#after();
+      return null;
+    }
+    if (this.#number !== null) {
+      const part = partOf(byte);
+      const next = part === null ? undefined : NUMBER[this.#number][part];
+      if (next === undefined && !WHOLE.has(this.#number)) return `expected ${this.#expect}`;
+      this.#number = next ?? null;
+      if (next !== undefined) return null;
+      this.#expect = this.#after();
+    }
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return null;
+    return this.#begin(byte);
+  }
+
+  #readString(byte: number, state: 'text' | 'escape' | number): string | null {
+    if (byte < 0x20) return NOT_A_STRING;
+    if (state === 'text') {
+      if (byte === BACKSLASH) this.#string = 'escape';
+      else if (byte === QUOTE) {
+        this.#string = null;
+        this.#expect = isNameNext(this.#expect) ? ':' : this.#after();
       }
-      expect = code === OPEN_ARRAY ? 'value or ]' : 'name or }';
-      at += 1;
-    } else if (step === 'close') {
-      stack.pop();
-      expect = after();
-      at += 1;
-    } else if (step === 'comma') {
-      expect = stack.at(-1) === OPEN_ARRAY ? 'value' : 'name';
-      at += 1;
-    } else if (step === 'colon') {
-      expect = 'value';
-      at += 1;
-    } else if (step === 'string') {
-      const end = stringEnd(text, at);
-      if (end < 0)
-        return place(
-          text,
-          -end,
-          'syntax',
-          'this string is not ended, or has a raw control character',
-        );
-      expect = wantsName(expect) ? ':' : after();
-      at = end;
+    } else if (state === 'escape') {
+      if (byte === 0x75) this.#string = 4;
+      else if (ESCAPED.has(byte)) this.#string = 'text';
+      else return 'this string has an unknown escape';
     } else {
-      const end = scalarEnd(text, at);
-      if (end < 0) return place(text, at, 'syntax', `expected ${expect}`);
-      expect = after();
-      at = end;
+      if (!/[0-9a-fA-F]/.test(String.fromCharCode(byte))) return 'this string has a broken escape';
+      this.#string = state === 1 ? 'text' : state - 1;
     }
+    return null;
   }
-}
 
-const wantsName = (expect: Expect): boolean => expect === 'name' || expect === 'name or }';
-
-type Step = 'open' | 'close' | 'comma' | 'colon' | 'string' | 'scalar' | 'fault';
-
-function stepAt(code: number, expect: Expect): Step {
-  const value = expect === 'value' || expect === 'value or ]';
-  switch (code) {
-    case OPEN_OBJECT:
-    case OPEN_ARRAY:
-      return value ? 'open' : 'fault';
-    case CLOSE_OBJECT:
-      return expect === 'name or }' || expect === ', or }' ? 'close' : 'fault';
-    case CLOSE_ARRAY:
-      return expect === 'value or ]' || expect === ', or ]' ? 'close' : 'fault';
-    case COMMA:
-      return expect === ', or ]' || expect === ', or }' ? 'comma' : 'fault';
-    case COLON:
-      return expect === ':' ? 'colon' : 'fault';
-    case QUOTE:
-      return value || wantsName(expect) ? 'string' : 'fault';
-    default:
-      return value ? 'scalar' : 'fault';
+  /** Between tokens: what begins or ends here. */
+  #begin(byte: number): string | null {
+    const expect = this.#expect;
+    const isValueNext = expect === 'value' || expect === 'value or ]';
+    if (byte === QUOTE && (isValueNext || isNameNext(expect))) this.#string = 'text';
+    else if ((byte === OPEN_OBJECT || byte === OPEN_ARRAY) && isValueNext) return this.#open(byte);
+    else if (
+      (byte === CLOSE_OBJECT && (expect === 'name or }' || expect === ', or }')) ||
+      (byte === CLOSE_ARRAY && (expect === 'value or ]' || expect === ', or ]'))
+    ) {
+      this.#stack.pop();
+      this.#expect = this.#after();
+    } else if (byte === COMMA && expect === ', or ]') this.#expect = 'value';
+    else if (byte === COMMA && expect === ', or }') this.#expect = 'name';
+    else if (byte === COLON && expect === ':') this.#expect = 'value';
+    else if (isValueNext && byte === MINUS) this.#number = 'minus';
+    else if (isValueNext && byte === ZERO) this.#number = 'zero';
+    else if (isValueNext && partOf(byte) === '1-9') this.#number = 'integer';
+    else if (isValueNext && WORDS.has(byte)) this.#word = (WORDS.get(byte) as string).slice(1);
+    else return `expected ${expect}`;
+    return null;
   }
-}
 
-function skipBlank(text: string, from: number): number {
-  let at = from;
-  for (; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break;
-  }
-  return at;
-}
-
-/** The index after the closing quote, or minus the index of the fault. */
-function stringEnd(text: string, from: number): number {
-  for (let at = from + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at + 1;
-    if (code < 0x20) return -at;
-    if (code === BACKSLASH) {
-      ESCAPE.lastIndex = at;
-      if (!ESCAPE.test(text)) return -at;
-      at = ESCAPE.lastIndex - 1;
+  #open(byte: number): string | null {
+    this.#stack.push(byte);
+    if (this.#stack.length > this.#depthMax) {
+      return `more than ${this.#depthMax} nested arrays and objects`;
     }
+    this.#expect = byte === OPEN_ARRAY ? 'value or ]' : 'name or }';
+    return null;
   }
-  return -text.length;
+
+  /** What may come behind a value. */
+  #after(): Expect {
+    if (this.#stack.length === 0) return 'end';
+    return this.#stack.at(-1) === OPEN_ARRAY ? ', or ]' : ', or }';
+  }
 }
 
-function scalarEnd(text: string, from: number): number {
-  for (const pattern of [NUMBER, WORD]) {
-    pattern.lastIndex = from;
-    if (pattern.test(text)) return pattern.lastIndex;
-  }
-  return -1;
-}
+const isNameNext = (expect: Expect): boolean => expect === 'name' || expect === 'name or }';
 
-function place(text: string, at: number, kind: JsonFault['kind'], detail: string): JsonFault {
-  let line = 1;
-  let lineStart = 0;
-  for (let next = text.indexOf('\n'); next >= 0 && next < at; next = text.indexOf('\n', next + 1)) {
-    line += 1;
-    lineStart = next + 1;
-  }
-  return { kind, at, line, column: at - lineStart + 1, detail };
+function partOf(byte: number): NumberPart | null {
+  if (byte === ZERO) return '0';
+  if (byte > ZERO && byte <= 0x39) return '1-9';
+  if (byte === 0x2e) return '.';
+  if (byte === 0x65 || byte === 0x45) return 'e';
+  return byte === 0x2b || byte === MINUS ? '+-' : null;
 }

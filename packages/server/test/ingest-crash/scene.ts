@@ -58,7 +58,7 @@ export async function newCaller({ database, clock }: Stage): Promise<RunnerCalle
   };
 }
 
-/** Bytes made durable by the real edge; returns the upload's id. */
+/** A document, or the bytes of one, made durable by the real edge; returns the upload's id. */
 export async function receive(
   { database, clock }: Stage,
   caller: RunnerCaller,
@@ -66,7 +66,7 @@ export async function receive(
   document: unknown,
   context: UploadContext = {},
 ): Promise<string> {
-  const bytes = Buffer.from(JSON.stringify(document));
+  const bytes = Buffer.isBuffer(document) ? document : Buffer.from(JSON.stringify(document));
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }

@@ -63,7 +63,7 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
   const wanted = new Map([...frame.lists].filter(([list]) => opened.lists.includes(list)));
   const scanned = () => new DocumentScanner(wanted).push(bytes);
   const valueOf = (item: ReturnType<typeof scanned>[number]): unknown =>
-    parseItem(item.bytes ?? Buffer.from('null'), item.offset);
+    parseItem(item.bytes ?? Buffer.from('null'));
   if (opened.look !== null) {
     for (const item of scanned()) opened.look(valueOf(item), item.list, item.index);
   }

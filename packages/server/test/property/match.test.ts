@@ -22,7 +22,7 @@ import { Notes } from '../../src/ingest/report-notes.decode.ts';
 import { Survey } from '../../src/ingest/survey.rules.ts';
 import { randomOf } from '../generate/random.ts';
 import { sarifOf, sightsOf } from '../generate/reports.ts';
-import { decodeSarif } from '../ingest/readers.ts';
+import { decodeSarif, onlyDraft, sarif } from '../ingest/readers.ts';
 
 /** A finding by words that stand for its hashes. */
 interface MatchDraft {
@@ -200,6 +200,20 @@ test('what was settled before an interruption can be taken away without changing
     }),
     RUNS,
   );
+});
+
+test('the same finding on very many assets repeats nothing, and is told apart at once', () => {
+  const survey = new Survey(new Notes());
+  const draft = onlyDraft(decodeSarif(sarif([{ message: { text: 'the same on all of them' } }])));
+  const evidence = evidenceOf({ ...draft, detail: () => draft.detail }, Buffer.alloc(32));
+  // Compared each with each, this many would take minutes.
+  const assets = Array.from({ length: 200_000 }, (_, asset) => asset);
+  for (const asset of [...assets, 7]) {
+    survey.takeFinding({ ...draft, asset, detail: () => draft.detail }, evidence, Buffer.alloc(32));
+  }
+  const repeats = survey.foldRepeats(assets);
+  assert.equal(survey.tally.duplicate, 1);
+  assert.equal(repeats.indexOf(1), assets.length);
 });
 
 test('every item of a report has one outcome, and refused or not the receipt adds up', () => {

@@ -1,0 +1,134 @@
+// What must hold for the readers whatever document comes: an outcome for every item or one refusal, clean texts, places
+// that exist, and an order that says nothing. Used by the property tests and by the fuzz run.
+
+import assert from 'node:assert/strict';
+import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
+import { evidenceOf } from '../../src/ingest/evidence.rules.ts';
+import { Notes } from '../../src/ingest/report-notes.decode.ts';
+import { Survey } from '../../src/ingest/survey.rules.ts';
+import {
+  decode,
+  drafts,
+  type Format,
+  pointerOf,
+  type ReadDraft,
+  type ReadItem,
+  resolve,
+  warningCodes,
+} from '../ingest/readers.ts';
+import type { Random } from './random.ts';
+
+const SECRET_KEY = Buffer.alloc(32, 2);
+
+/** Asserts what must hold for any document; the drafts, or null when it was refused. */
+export function assertRead(format: Format, document: unknown): ReadDraft[] | null {
+  let items: ReadItem[];
+  try {
+    const report = decode(format, document);
+    items = [...report.items()];
+    assert.deepEqual([...report.items()], items);
+    JSON.stringify({ ...report, items });
+  } catch (error) {
+    assert.ok(error instanceof DocumentRefused, String((error as Error).stack));
+    assert.ok(error.code !== '' && error.message !== '');
+    return null;
+  }
+  for (const item of items) {
+    if (item.outcome !== 'rejected') resolve(document, pointerOf(item));
+    if (item.outcome !== 'finding') continue;
+    const { draft } = item;
+    assert.ok(
+      draft.identity.content.some((part) => part !== ''),
+      'content says something',
+    );
+    assert.ok(draft.title !== '' && draft.message !== '', 'a finding can be called something');
+    assert.ok(draft.startLine === null || draft.startLine >= 1);
+    assert.ok(!(draft.path ?? '').split('/').includes('..'), 'a path stays below its root');
+    assertClean(draft);
+  }
+  return items.flatMap((item) => (item.outcome === 'finding' ? [item.draft] : []));
+}
+
+/** No text anywhere, names of members neither, has NUL or a lone surrogate. */
+function assertClean(value: unknown): void {
+  if (typeof value === 'string') {
+    assert.ok(value.isWellFormed() && !value.includes('\0'), `not clean: ${JSON.stringify(value)}`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      assertClean(name);
+      assertClean(member);
+    }
+  }
+}
+
+/** Asserts that a readable document gives the same with its items and all members in another order. */
+export function assertOrderSaysNothing(format: Format, document: unknown, random: Random): void {
+  // What is cut of a bag of properties are its last members, so that their order matters there.
+  const isCut = warningCodes(decode(format, document)).includes('text_cut');
+  const other: unknown = isCut
+    ? JSON.parse(JSON.stringify(document))
+    : membersShuffled(random, document);
+  for (const list of itemLists(other)) list.splice(0, list.length, ...random.shuffled(list));
+  assert.deepEqual(withoutPointers(format, other), withoutPointers(format, document));
+  assert.deepEqual(sums(format, other), sums(format, document));
+}
+
+/** The same value, with the members of all its objects in another order. */
+function membersShuffled(random: Random, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((entry) => membersShuffled(random, entry));
+  const members = random.shuffled(Object.entries(value));
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, membersShuffled(random, member)]),
+  );
+}
+
+/** As text in which the order of members says nothing. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    typeof member !== 'object' || member === null || Array.isArray(member)
+      ? member
+      : Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))),
+  );
+
+function sums(format: Format, document: unknown): unknown {
+  const survey = new Survey(new Notes());
+  for (const item of decode(format, document).items()) {
+    if (item.outcome !== 'finding') survey.take(item);
+    else {
+      const draft = { ...item.draft, detail: () => item.draft.detail };
+      survey.takeFinding(draft, evidenceOf(draft, SECRET_KEY), SECRET_KEY);
+    }
+  }
+  survey.foldRepeats(survey.groups.map((_, group) => group));
+  // Which rejections are shown, and where they stand, follows the order.
+  const { rejections: _, rejectionsByCode, ...counts } = survey.tally;
+  return { ...counts, codes: [...rejectionsByCode].sort(([a], [b]) => (a < b ? -1 : 1)) };
+}
+
+/**
+ * Asset indexes follow the order in which findings name their targets; the asset itself doesn't.
+ */
+function withoutPointers(format: Format, document: unknown): string[] {
+  const report = decode(format, document);
+  return drafts(report)
+    .map((draft) => {
+      const target = draft.asset === null ? null : report.assets.usable[draft.asset]?.value;
+      const { producer, content, sameness } = evidenceOf(
+        { ...draft, detail: () => draft.detail },
+        SECRET_KEY,
+      );
+      const evidence = [producer, content, sameness].map((hash) => hash?.toString('hex'));
+      return canonical({ ...draft, pointer: null, asset: target, evidence });
+    })
+    .sort();
+}
+
+function itemLists(document: unknown): unknown[][] {
+  const membersOf = (value: unknown): Record<string, unknown> =>
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  const { runs, findings, report } = membersOf(document);
+  const results = Array.isArray(runs) ? runs.map((run) => membersOf(run)['results']) : [];
+  const lists = [...results, findings, membersOf(report)['findings']];
+  return lists.filter((list): list is unknown[] => Array.isArray(list));
+}

@@ -1,0 +1,159 @@
+// Reports made to choke the server or to be misread (contract §2, §5), handed in over HTTP: each is refused with its
+// place, or read for all that is good in it, and the next report is read as if nothing had been.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { limits, type Receipt } from '@muster/contract';
+import { type Answer, type Fields, ok, problemOf, send } from './wire.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+before(async () => {
+  world = await startWorld();
+});
+after(async () => await world.stop());
+
+const post = async (
+  body: string | Buffer | readonly Buffer[],
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  await send(world.url, {
+    method: 'POST',
+    path: '/api/v1/agent/ingest',
+    key: world.own.runner.key,
+    headers,
+    body: typeof body === 'string' ? Buffer.from(body) : body,
+  });
+
+const receiptOf = async (body: string | Buffer | readonly Buffer[]): Promise<Receipt> =>
+  ok(await post(body), 201) as unknown as Receipt;
+
+const item = (rule: string, more = ''): string =>
+  `{"type":"vulnerability","title":"Rule ${rule}","severity":"high","rule_id":"${rule}"${more}}`;
+
+/** A report with these items, and members of its own before and behind them. */
+const report = (items: string, before = '', behind = ''): string =>
+  `{"version":"1.0","metadata":{},"tool":{"name":"t"}${before},"findings":[${items}]${behind}}`;
+
+const MiB = 1024 * 1024;
+
+describe('bombs', { concurrency: 2 }, () => {
+  const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+  const encoders: Record<string, (text: string) => Buffer> = {
+    gzip: (text) => gzipSync(text),
+    zstd: (text) => zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 9 } }),
+    deflate: (text) => deflateSync(text),
+    br: (text) => brotliCompressSync(text, fast),
+  };
+  const bombs: Record<string, string> = {
+    'of items': report(Array.from({ length: 4 * MiB }, () => '{}').join()),
+    'in one string of an item': report(item('r', `,"message":"${'x'.repeat(16 * MiB)}"`)),
+    'in the frame': report(item('r'), `,"x":[${'0,'.repeat(8 * MiB)}0]`),
+  };
+  for (const [where, text] of Object.entries(bombs)) {
+    for (const [encoding, encode] of Object.entries(encoders)) {
+      test(`a bomb ${where} in ${encoding} is refused for its ratio`, async () => {
+        const bytes = encode(text);
+        assert.ok(text.length > bytes.length * limits.decompressionRatioMax);
+        problemOf(await post(bytes, { 'content-encoding': encoding }), 'body_too_large');
+      });
+    }
+  }
+});
+
+describe('sizes', { concurrency: 2 }, () => {
+  test('an item over the bound is rejected with its place, its neighbours are kept', async () => {
+    const large = item('large', `,"message":"${'x'.repeat(limits.itemBytesMax)}"`);
+    const receipt = await receiptOf(report([item('size-1'), large, item('size-2')].join()));
+    assert.equal(receipt.outcome, 'partial');
+    assert.equal(receipt.findings.created, 2);
+    const places = receipt.rejections.map(({ pointer, code }) => [pointer, code]);
+    assert.deepEqual(places, [['/findings/1', 'item_too_large']]);
+  });
+
+  test('a frame over the bound is refused', async () => {
+    const text = report(item('r'), `,"x":"${'x'.repeat(limits.frameBytesMax)}"`);
+    problemOf(await post(text), 'body_too_large');
+  });
+
+  test('a huge string within the bound of an item is cut visibly', async () => {
+    const receipt = await receiptOf(report(item('huge', `,"message":"${'x'.repeat(10 * MiB)}"`)));
+    assert.equal(receipt.findings.created, 1);
+    assert.ok(receipt.warnings.some(({ code }) => code === 'text_cut'));
+  });
+
+  test('a million tiny items are judged one by one, and one more is too many', async () => {
+    const tiny = (count: number): string => report(Array.from({ length: count }, () => '1').join());
+    const problem = problemOf(await post(tiny(limits.uploadItemsMax)), 'report_refused');
+    const receipt = problem['receipt'] as Receipt;
+    assert.equal(receipt.findings.rejected, limits.uploadItemsMax);
+    assert.equal(receipt.rejections.length, limits.receiptRejectionsMax);
+    problemOf(await post(tiny(limits.uploadItemsMax + 1)), 'too_many_items');
+  });
+
+  test('a log of very many empty runs is read', async () => {
+    const runs = Array.from({ length: 200_000 }, () => '{"results":[]}').join();
+    const receipt = await receiptOf(`{"version":"2.1.0","runs":[${runs}]}`);
+    assert.equal(receipt.findings.received, 0);
+  });
+
+  test('a report that comes byte by byte is read like any other', async () => {
+    const bytes = Buffer.from(report([item('bytes-1'), item('bytes-é😀')].join()));
+    const receipt = await receiptOf([...bytes].map((byte) => Buffer.from([byte])));
+    assert.equal(receipt.findings.created, 2);
+  });
+});
+
+/** A bracket more than may be nested, with so many around it. */
+const deep = (around: number): string => {
+  const count = limits.jsonDepthMax - around + 1;
+  return `${'['.repeat(count - 1)}§[${']'.repeat(count)}`;
+};
+
+describe('places', { concurrency: 2 }, () => {
+  const good = report([item('place-1'), item('place-2')].join());
+  /** `§` marks where the text stops being JSON, and isn't sent; columns count UTF-16 code units. */
+  const cases: Readonly<Record<string, string>> = {
+    'nested too deep in an item': report(item('r', `,"x":${deep(3)}`)),
+    'nested too deep in the frame': report(item('r'), `,"x":${deep(1)}`),
+    'unterminated in an item': `${good.slice(0, good.length - 9)}§`,
+    'unterminated between items': `${report('').slice(0, -2)}1,§`,
+    'followed by garbage': `${good}§]`,
+    'followed by another document': `${good} §${good}`,
+    'broken in an item, and again behind it': report('{"a" §1}').slice(0, -1),
+    'broken in an item, and before it': report('{"a" 1}', ',"x" §1'),
+    'broken behind characters of several bytes': report('"é😀é" §1'),
+    'broken in a list that comes again': `${report('{"a":§x}').slice(0, -1)},"findings":[]}`,
+    'broken in a list that is not asked for': report('', ',"runs":[{"results":[§x]}]'),
+  };
+  for (const [what, marked] of Object.entries(cases)) {
+    test(`a report ${what} is refused with its place`, async () => {
+      const column = marked.indexOf('§') + 1;
+      const answer = await post(marked.replace('§', ''));
+      const { detail, pointer } = problemOf(answer, 'invalid_json');
+      assert.match(String(detail), new RegExp(` at line 1, column ${column}: `));
+      assert.equal(pointer, '');
+      assert.ok(!String(detail).includes('Rule'), 'the document is not quoted');
+    });
+  }
+
+  test('UTF-16 is refused, with its mark and without', async () => {
+    for (const mark of ['\ufeff', '']) {
+      const bytes = Buffer.from(mark + good, 'utf16le');
+      problemOf(await post(bytes), 'invalid_json');
+      problemOf(await post(bytes.swap16()), 'invalid_json');
+    }
+  });
+});
+
+test('names that come twice are warned about with their place, and the last one counts', async () => {
+  const items = `${item('twice-1', ',"a/b":{"x":1,"x":2}')},${item('twice-2')}`;
+  const text = report(item('gone'), '', `,"tool":{"name":"u"},"findings":[${items}]`);
+  const receipt = await receiptOf(text);
+  assert.equal(receipt.tool, 'u');
+  assert.equal(receipt.findings.received, 2);
+  const warned = receipt.warnings.filter(({ code }) => code === 'member_repeated');
+  const places = warned.map(({ pointer }: Fields) => pointer);
+  assert.deepEqual(places, ['/tool', '/findings', '/findings/0/a~1b/x']);
+});

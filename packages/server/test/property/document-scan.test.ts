@@ -1,0 +1,199 @@
+// Documents read as a stream against the same documents read as a whole, for any document, any way of writing it and any
+// way of cutting its bytes; and for bytes that are no document: a fault exactly where JSON.parse refuses, at the place
+// where the text stops being JSON.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { limits } from '@muster/contract';
+import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
+import { assertScannedAlike, cut, takenByScanner } from '../generate/scanning.ts';
+
+const RUNS = 1500;
+
+const blank = fc.constantFrom('', '', '', '', ' ', '\n', '\r\n\t ');
+
+/** A name as JSON may write it: as it is, or with some of its characters as escapes. */
+const written = (name: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.tuple(name, fc.constantFrom(0, 0, 0, 1, 0x55, 0xffff)).map(([text, mask]) => {
+    const escaped = (char: string): string =>
+      `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    const units = Array.from({ length: text.length }, (_, index) => text.charAt(index));
+    return `"${units
+      .map((char, index) =>
+        (mask >> index) & 1 ? escaped(char) : JSON.stringify(char).slice(1, -1),
+      )
+      .join('')}"`;
+  });
+
+const LISTS = ['runs', 'results', 'findings', 'report', 'inlineExternalProperties'];
+const anyName = written(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...LISTS, '__proto__', 'a', 'a', '') },
+    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }) },
+  ),
+);
+const scalar = fc.oneof(
+  fc.constantFrom('null', 'true', 'false', '0', '-0', '1.5e-7', '1E+20', '12345678901234567890'),
+  fc.constantFrom('""', '"]},{["', '"\\""', '"\\\\"', '"\\\\\\""', '":,"', '"\\u0000\\ud800"'),
+  fc.constantFrom('"é😀"', '"runs"', `"${'\\\\'.repeat(9)}"`),
+  written(fc.string({ unit: 'binary', maxLength: 12 })),
+);
+
+const listOf = (entry: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.array(entry, { maxLength: 5 }), blank, blank)
+    .map(([texts, a, b]) => `[${a}${texts.join(`${b},${a}`)}${b}]`);
+
+const objectOf = (
+  member: fc.Arbitrary<readonly [name: string, value: string]>,
+): fc.Arbitrary<string> =>
+  fc.tuple(fc.array(member, { maxLength: 5 }), blank, blank).map(([members, a, b]) => {
+    const texts = members.map(([name, value]) => `${name}${b}:${a}${value}`);
+    return `{${a}${texts.join(`${a},${b}`)}${b}}`;
+  });
+
+const anyValue = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    scalar,
+    listOf(tie('value')),
+    objectOf(fc.tuple(anyName, tie('value'))),
+  ),
+})).value;
+
+const mostly = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.oneof({ weight: 4, arbitrary: usual }, { weight: 1, arbitrary: anyValue });
+const named = (
+  name: string,
+  value: fc.Arbitrary<string>,
+): fc.Arbitrary<readonly [string, string]> => fc.tuple(written(fc.constant(name)), mostly(value));
+
+const anyMember = fc.tuple(anyName, anyValue);
+const run = objectOf(fc.oneof(named('results', listOf(anyValue)), anyMember));
+const finding = named('findings', listOf(anyValue));
+const anyDocument = fc
+  .tuple(
+    blank,
+    mostly(
+      objectOf(
+        fc.oneof(
+          named('runs', listOf(mostly(run))),
+          named('inlineExternalProperties', listOf(mostly(run))),
+          finding,
+          named('report', objectOf(fc.oneof(finding, anyMember))),
+          anyMember,
+        ),
+      ),
+    ),
+    blank,
+  )
+  .map((parts) => Buffer.from(parts.join('')));
+
+/** One byte at a time, all at once, or anything between. */
+const sizes = fc.oneof(
+  fc.constant([1]),
+  fc.constant([]),
+  fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 }),
+);
+
+test('a document gives the same frame and items as when it is parsed as a whole, however it is cut', () => {
+  fc.assert(
+    fc.property(anyDocument, sizes, (bytes, pieces) => {
+      assert.equal(assertScannedAlike(bytes, cut(bytes, pieces)), 'document');
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+/** How bytes are damaged: some are left out, put in, changed, or the rest is missing. */
+const damages = fc.array(
+  fc.tuple(
+    fc.constantFrom('delete', 'insert', 'change', 'end'),
+    fc.nat(),
+    fc.oneof(fc.constantFrom(...Buffer.from('{}[]",:\\0-.etn \n')), fc.nat(255)),
+  ),
+  { minLength: 1, maxLength: 3 },
+);
+
+function damaged(bytes: Buffer, [how, where, byte]: [string, number, number]): Buffer {
+  const at = where % (bytes.length + 1);
+  if (how === 'end') return bytes.subarray(0, at);
+  const middle = how === 'delete' ? [] : [byte];
+  return Buffer.concat([
+    bytes.subarray(0, at),
+    Buffer.from(middle),
+    bytes.subarray(how === 'insert' ? at : at + 1),
+  ]);
+}
+
+test('damaged bytes are a document or a fault exactly as JSON.parse says, and the place is where they break', () => {
+  fc.assert(
+    fc.property(anyDocument, damages, sizes, (document, changes, pieces) => {
+      const bytes = changes.reduce<Buffer>(damaged, document);
+      assertScannedAlike(bytes, cut(bytes, pieces));
+    }),
+    { numRuns: 2 * RUNS },
+  );
+});
+
+test('nesting is allowed up to the limit, in the frame, between the lists and inside of items', () => {
+  const { jsonDepthMax: max } = limits;
+  const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+  const places: readonly (readonly [around: number, write: (text: string) => string])[] = [
+    [0, (text) => text],
+    [1, (text) => `{"x":${text},"findings":[{}]}`],
+    [2, (text) => `{"findings":[${text}]}`],
+    [3, (text) => `{"findings":[{},{"a":${text}}]}`],
+    [4, (text) => `{"runs":[{"results":[${text},{}]}]}`],
+    [3, (text) => `{"runs":[{"x":${text}}]}`],
+  ];
+  for (const [around, write] of places) {
+    for (const size of [[], [1], [7]]) {
+      const within = Buffer.from(write(nested(max - around)));
+      assert.equal(assertScannedAlike(within, cut(within, size)), 'document');
+      const beyond = Buffer.from(write(nested(max - around + 1)));
+      assert.equal(assertScannedAlike(beyond, cut(beyond, size)), 'fault');
+    }
+  }
+});
+
+test('of a list that comes twice the last one counts, and items are parsed alone', () => {
+  const text =
+    '{"findings":[1,{"a":1,"a":2}],"runs":[{"results":[1]},{"results":[2]}],' +
+    '"runs":[{"results":[3],"res\\u0075lts":[4,5]}],"findings":[6]}';
+  const { frame, lists, occurs } = takenByScanner([Buffer.from(text)]);
+  assert.deepEqual(frame, { findings: [], runs: [{ results: [] }] });
+  assert.deepEqual(lists.get('/findings'), [6]);
+  assert.deepEqual(lists.get('/runs/0/results'), [4, 5]);
+  const times = occurs.map(({ pointer, occurrence }) => [pointer, occurrence]);
+  assert.deepEqual(times, [
+    ['/findings', 2],
+    ['/runs/0/results', 3],
+    ['/runs/1/results', 1],
+  ]);
+});
+
+test('an item over the bound comes without its bytes, its neighbours with theirs', () => {
+  const large = `"${'x'.repeat(limits.itemBytesMax)}"`;
+  const exact = `"${'x'.repeat(limits.itemBytesMax - 2)}"`;
+  const bytes = Buffer.from(`{"findings":[1,${large},{"a":1},${exact},2]}`);
+  for (const pieces of [[bytes], cut(bytes, [65536])]) {
+    const first = new DocumentScanner(null);
+    for (const piece of pieces) first.push(piece);
+    const second = new DocumentScanner(first.lists);
+    const items = pieces.flatMap((piece) => second.push(piece));
+    const lengths = items.map((item) => item.bytes?.length ?? null);
+    assert.deepEqual(lengths, [1, null, 7, limits.itemBytesMax, 1]);
+  }
+});
+
+test('a frame over the bound is refused for its size before it is held', () => {
+  const scanner = new DocumentScanner(null);
+  const piece = Buffer.alloc(1024 * 1024, ' ');
+  const push = (): void => {
+    scanner.push(Buffer.from('{"x":['));
+    for (let sent = 0; sent <= limits.frameBytesMax; sent += piece.length) scanner.push(piece);
+  };
+  assert.throws(push, (error) => error instanceof DocumentFault && error.kind === 'size');
+});
