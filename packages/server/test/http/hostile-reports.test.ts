@@ -38,7 +38,7 @@ const report = (items: string, before = '', behind = ''): string =>
 
 const MiB = 1024 * 1024;
 
-describe('bombs', { concurrency: 2 }, () => {
+describe('bombs', () => {
   const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
   const encoders: Record<string, (text: string) => Buffer> = {
     gzip: (text) => gzipSync(text),
@@ -62,7 +62,7 @@ describe('bombs', { concurrency: 2 }, () => {
   }
 });
 
-describe('sizes', { concurrency: 2 }, () => {
+describe('sizes', () => {
   test('an item over the bound is rejected with its place, its neighbours are kept', async () => {
     const large = item('large', `,"message":"${'x'.repeat(limits.itemBytesMax)}"`);
     const receipt = await receiptOf(report([item('size-1'), large, item('size-2')].join()));
