@@ -29,6 +29,13 @@ export type UploadState =
   | 'processed'
   | 'refused'
   | 'failed';
+export type UploadFault =
+  | 'crashed'
+  | 'out_of_memory'
+  | 'stalled'
+  | 'error'
+  | 'unavailable'
+  | 'process_ended';
 export type FindingStatus =
   | 'open'
   | 'confirmed'
@@ -179,6 +186,10 @@ export interface UploadTable {
   items_done: number | null;
   receipt: string | null;
   problem: string | null;
+  /** Why the newest attempt ended without a result. */
+  fault: UploadFault | null;
+  /** Since then only the receipt is left. */
+  raw_deleted_at: number | null;
 }
 
 export interface UploadChunkTable {
@@ -186,6 +197,16 @@ export interface UploadChunkTable {
   upload_id: string;
   seq: number;
   sealed: Uint8Array;
+}
+
+export interface UploadRejectionTable {
+  tenant_id: string;
+  upload_id: string;
+  seq: number;
+  pointer: string;
+  code: string;
+  detail: string;
+  item: string | null;
 }
 
 export interface UploadBatchTable {
@@ -346,6 +367,7 @@ export interface Tables {
   command_attempt: CommandAttemptTable;
   upload: UploadTable;
   upload_chunk: UploadChunkTable;
+  upload_rejection: UploadRejectionTable;
   upload_batch: UploadBatchTable;
   idempotency: IdempotencyTable;
   asset: AssetTable;

@@ -9,6 +9,7 @@ export interface Metrics {
   readonly uploadEnded: (outcome: string, durationMs: number) => void;
   readonly commandsSwept: (lost: number, expired: number) => void;
   readonly presenceFlushed: (ok: boolean, runners: number) => void;
+  readonly diskLooked: (freeBytes: number, isLow: boolean) => void;
 }
 
 export function createMetrics(): Metrics {
@@ -50,6 +51,16 @@ export function createMetrics(): Metrics {
     help: 'Runners that showed a sign of life between the last two flushes.',
     registers,
   });
+  const free = new Gauge({
+    name: 'muster_disk_free_bytes',
+    help: 'Space left on the disk of the embedded database; 0 before the first look and on PostgreSQL.',
+    registers,
+  });
+  const low = new Gauge({
+    name: 'muster_disk_low',
+    help: '1 while uploads are refused because the disk is nearly full.',
+    registers,
+  });
   // Looking a label set up by its object costs more than counting: one child for each endpoint and status is kept.
   const children = new Map<string, ReturnType<typeof requests.labels>>();
   const childOf = (endpoint: string, status: number): ReturnType<typeof requests.labels> => {
@@ -73,6 +84,10 @@ export function createMetrics(): Metrics {
     presenceFlushed: (ok, runners) => {
       flushes.inc({ result: ok ? 'ok' : 'failed' });
       if (ok) flushed.set(runners);
+    },
+    diskLooked: (freeBytes, isLow) => {
+      free.set(freeBytes);
+      low.set(isLow ? 1 : 0);
     },
   };
 }

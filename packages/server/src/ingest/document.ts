@@ -2,15 +2,9 @@
 // holds the whole document (limits.documentBytesMax); what is too large, not JSON or too deep is refused with its place.
 
 import { pipeline } from 'node:stream/promises';
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from 'node:zlib';
 import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
+import { decoderOf, type Encoding } from '../lib/decompress.ts';
 import { type JsonFault, jsonFault, nestsDeeper } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
 import { unseal } from './seal.format.ts';
@@ -32,26 +26,6 @@ async function* unsealed(db: Db, upload: UploadRow, key: Buffer): AsyncGenerator
     const sealed = await readChunk(db, upload.tenant_id, upload.id, seq);
     if (sealed === undefined) return;
     yield unseal(key, { uploadId: upload.id, seq }, sealed);
-  }
-}
-
-/** RFC 9659: 8 MiB of window at most. 2^23 bytes. */
-const ZSTD_WINDOW_LOG_MAX = Math.log2(limits.zstdWindowBytesMax);
-
-function decoderOf(encoding: string) {
-  switch (encoding) {
-    case 'zstd':
-      return createZstdDecompress({
-        params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
-      });
-    case 'gzip':
-      return createGunzip();
-    case 'br':
-      return createBrotliDecompress();
-    case 'deflate':
-      return createInflate();
-    default:
-      return null;
   }
 }
 
@@ -87,7 +61,7 @@ async function decode(
       pieces.push(piece);
     }
   };
-  const decoder = decoderOf(encoding);
+  const decoder = decoderOf(encoding as Encoding);
   if (decoder === null) {
     await collect(source);
   } else {

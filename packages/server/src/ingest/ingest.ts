@@ -24,6 +24,7 @@ import {
   type UploadContext,
 } from './draft.rules.ts';
 import { insertEvent } from './finding.queries.ts';
+import { end } from './ending.ts';
 import { type Frame, type FrameAccount, settleFrame, tallyFrame } from './frame.ts';
 import { freeScopes, saveAnalysis } from './frame.queries.ts';
 import { type Hold, holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
@@ -36,6 +37,7 @@ import {
   type Tally,
 } from './receipt.rules.ts';
 import { decodeSarif } from './sarif.decode.ts';
+import { setAsideDetail } from './setback.rules.ts';
 import { settleSites, type Site, takeScopes } from './sites.ts';
 import { type Survey, survey, TooManyItems } from './survey.rules.ts';
 import { type UploadRow } from './upload.queries.ts';
@@ -61,7 +63,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   if (upload.attempt - upload.progress_attempt > limits.uploadAttemptsMax) {
     const problem = {
       code: 'processing_failed',
-      detail: 'Processing stopped without a result too often.',
+      detail: setAsideDetail(upload.fault),
     };
     return await end(deps, upload, 'failed', null, problem);
   }
@@ -100,7 +102,8 @@ async function settleFailure(
   if (error instanceof ScopeBusy) {
     const db = deps.database.tenant(upload.tenant_id);
     await freeScopes(db, upload.tenant_id, upload.id);
-    await requeueUpload(db, upload, deps.clock.nowMs() + SCOPE_RETRY_MS, 1);
+    const notBefore = deps.clock.nowMs() + SCOPE_RETRY_MS;
+    await requeueUpload(db, upload, { notBefore, fault: null, attempts: 1 });
     return 'requeued';
   }
   if (error instanceof DocumentRefused) {
@@ -344,32 +347,4 @@ function refusedReceipt(upload: UploadRow, report: DecodedReport, tally: Tally):
     warningsTotal: warningsTotal(report),
     refused: true,
   });
-}
-
-async function end(
-  deps: IngestDeps,
-  upload: UploadRow,
-  state: 'refused' | 'failed',
-  receipt: Receipt | null,
-  problem: { code: string; detail: string; pointer?: string },
-): Promise<Outcome> {
-  const nowMs = deps.clock.nowMs();
-  const ended = await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await freeScopes(tx, upload.tenant_id, upload.id);
-    await deleteBatches(tx, upload.tenant_id, upload.id);
-    await insertEvent(tx, {
-      tenant_id: upload.tenant_id,
-      id: newId(nowMs),
-      at: nowMs,
-      kind: `upload.${state}`,
-      data: JSON.stringify({ upload_id: upload.id, code: problem.code }),
-    });
-    return await endUpload(tx, upload, {
-      state,
-      receipt: receipt === null ? null : JSON.stringify(receipt),
-      problem: JSON.stringify(problem),
-      nowMs,
-    });
-  });
-  return ended === 0 ? 'lost' : state;
 }

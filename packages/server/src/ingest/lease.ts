@@ -16,6 +16,8 @@ export interface IngestDeps {
   readonly secretKey: Buffer;
   /** For tests: called after each committed step; may throw to play a crash. */
   readonly checkpoint?: (step: string) => void;
+  /** A sign that the work goes on; a worker that gives none for limits.uploadStallMs is ended (workers.ts). */
+  readonly onProgress?: () => void;
 }
 
 /** Another worker has the upload now: stop at once, write nothing. */
@@ -46,5 +48,6 @@ export async function holdLease(
     extendScopes(db, upload.tenant_id, upload.id, until),
   ]);
   if (held === 0) throw new LeaseLost();
+  deps.onProgress?.();
   if (heldScopes < scopes) throw new ScopeBusy();
 }
