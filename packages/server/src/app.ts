@@ -21,7 +21,7 @@ import { createServer } from './http/server.ts';
 import { serviceRoutes } from './http/service.routes.ts';
 import { ingestRoutes } from './ingest/ingest.routes.ts';
 import { pruneUploads } from './ingest/uploads.ts';
-import { IngestWorkers, releaseAll, WATCH_EVERY_MS } from './ingest/workers.ts';
+import { IngestWorkers, releaseAll, WATCH_EVERY_MS, type WorkersDeps } from './ingest/workers.ts';
 import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
 import { Authenticator } from './keys/authenticate.ts';
 import { CallerGate } from './keys/authenticated.ts';
@@ -104,26 +104,19 @@ async function wire(
   const gate = new CallerGate(authenticator, presence, clock);
   const board = new WorkBoard(database, clock);
   const commands: CommandsDeps = { database, clock, board, offers: new OfferCounts() };
-  const workers = new IngestWorkers({
-    ...{ database, clock, log, ...keys, onEnded: metrics.uploadEnded },
-    count: config.ingestWorkers,
-    heapMiBMax: config.ingestHeapMiBMax,
-    probe: ports.ingestProbe,
-  });
+  const workersDeps = { database, clock, log, ...keys, onEnded: metrics.uploadEnded };
+  const workers = ingestWorkers(config, ports, workersDeps);
   const disk = await watchDisk(config, log, ports);
   const state = { stopping: false };
-  const app = createServer({
-    log,
-    trustedProxies: config.trustedProxies,
-    tls: tlsOf(config),
-    newRequestId: () => newId<string>(clock.nowMs()),
-    onAnswer: metrics.answered,
-  });
+  const app = httpServer(config, clock, log, metrics);
   heartbeatRoutes(app, gate, { presence, board, configVersion: CONFIG_VERSION });
   agentCommandRoutes(app, gate, commands);
   agentKeyRoutes(app, gate, { database, clock });
   ingestRoutes(app, gate, {
-    ...{ database, clock, workers, sealKey: keys.sealKey },
+    database,
+    clock,
+    workers,
+    sealKey: keys.sealKey,
     waitingBytesMax: config.uploadsWaitingMiBMax * MIB,
     paceMs: () => workers.paceMs,
     isStorageLow: () => disk?.isLow === true,
@@ -162,6 +155,14 @@ async function wire(
 
 const MIB = 1024 * 1024;
 
+function ingestWorkers(
+  { ingestWorkers: count, ingestHeapMiBMax: heapMiBMax }: Config,
+  { ingestProbe: probe }: Ports,
+  deps: Omit<WorkersDeps, 'count' | 'heapMiBMax' | 'probe'>,
+): IngestWorkers {
+  return new IngestWorkers({ ...deps, count, heapMiBMax, probe });
+}
+
 /** The disk of the embedded database, looked at once before the first upload; null: the database has its own. */
 async function watchDisk(config: Config, log: Logger, ports: Ports): Promise<DiskWatch | null> {
   if (config.databaseUrl !== null) return null;
@@ -187,6 +188,16 @@ async function firstRunOrClose(
     await app.close();
     throw error;
   }
+}
+
+function httpServer(config: Config, clock: Clock, log: Logger, metrics: Metrics): FastifyInstance {
+  return createServer({
+    log,
+    trustedProxies: config.trustedProxies,
+    tls: tlsOf(config),
+    newRequestId: () => newId<string>(clock.nowMs()),
+    onAnswer: metrics.answered,
+  });
 }
 
 function tlsOf(config: Config): { certFile: string; keyFile: string } | null {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { testDatabaseUrl } from '../../../tools/postgres.ts';
-import { type RunningApp, startApp } from '../src/app.ts';
+import { type Ports, type RunningApp, startApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
 import { createLogger } from '../src/lib/log.ts';
@@ -79,13 +79,19 @@ export async function startServer(
     readonly backend?: Backend;
     readonly place?: Place;
     readonly env?: Record<string, string>;
+    readonly ports?: Partial<Ports>;
   } = {},
 ): Promise<TestServer> {
   const own = options.place === undefined;
   const place = options.place ?? (await emptyPlace(options.backend ?? 'sqlite'));
   const config = readConfig({ ...place.env, ...options.env });
   const clock = new TestClock();
-  const app: RunningApp = await startApp(config, clock, createLogger(config.logLevel));
+  const app: RunningApp = await startApp(
+    config,
+    clock,
+    createLogger(config.logLevel),
+    options.ports,
+  );
   return {
     url: app.url,
     operatorToken: app.firstRun?.operatorToken.expose() ?? '',

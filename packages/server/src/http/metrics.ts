@@ -51,16 +51,6 @@ export function createMetrics(): Metrics {
     help: 'Runners that showed a sign of life between the last two flushes.',
     registers,
   });
-  const free = new Gauge({
-    name: 'muster_disk_free_bytes',
-    help: 'Space left on the disk of the embedded database; 0 before the first look and on PostgreSQL.',
-    registers,
-  });
-  const low = new Gauge({
-    name: 'muster_disk_low',
-    help: '1 while uploads are refused because the disk is nearly full.',
-    registers,
-  });
   // Looking a label set up by its object costs more than counting: one child for each endpoint and status is kept.
   const children = new Map<string, ReturnType<typeof requests.labels>>();
   const childOf = (endpoint: string, status: number): ReturnType<typeof requests.labels> => {
@@ -85,9 +75,23 @@ export function createMetrics(): Metrics {
       flushes.inc({ result: ok ? 'ok' : 'failed' });
       if (ok) flushed.set(runners);
     },
-    diskLooked: (freeBytes, isLow) => {
-      free.set(freeBytes);
-      low.set(isLow ? 1 : 0);
-    },
+    diskLooked: diskGauges(registers),
+  };
+}
+
+function diskGauges(registers: Registry[]): Metrics['diskLooked'] {
+  const free = new Gauge({
+    name: 'muster_disk_free_bytes',
+    help: 'Space left on the disk of the embedded database; 0 on PostgreSQL.',
+    registers,
+  });
+  const low = new Gauge({
+    name: 'muster_disk_low',
+    help: '1 while uploads are refused because the disk is nearly full.',
+    registers,
+  });
+  return (freeBytes, isLow) => {
+    free.set(freeBytes);
+    low.set(isLow ? 1 : 0);
   };
 }

@@ -2,8 +2,8 @@
 // as `failed` with the reason when it was tried often enough. So a poisonous upload costs a bounded number of workers
 // and never blocks the queue. Called by ingest.worker.ts (an error was thrown) and workers.ts (the thread is gone).
 
+import type { UploadFault } from '@muster/contract';
 import type { Database } from '../db/db.ts';
-import type { UploadFault } from '../db/tables.ts';
 import type { Clock } from '../lib/clock.ts';
 import { end } from './ending.ts';
 import { isPoisonous, retryAfterMs, setAsideDetail } from './setback.rules.ts';

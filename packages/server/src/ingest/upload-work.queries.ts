@@ -1,9 +1,9 @@
 // SQL of uploads as work: claims with a lease, progress, the end, what committed batches counted.
 
+import type { UploadFault } from '@muster/contract';
 import { sql } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { skipLocked } from '../db/dialect.ts';
-import type { UploadFault } from '../db/tables.ts';
 import { PROCESSING, RECEIVED, type UploadRow, WAITING } from './upload.queries.ts';
 
 /** The uploads that one runner of one tenant has waiting and in work. */

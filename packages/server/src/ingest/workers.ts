@@ -4,12 +4,11 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { limits } from '@muster/contract';
+import { limits, type UploadFault } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
-import type { UploadFault } from '../db/tables.ts';
 import type { FromWorker, IngestWorkerData, ToWorker } from './ingest.worker.ts';
 import { setBack } from './setbacks.ts';
 import { allReceiving, deleteReceiving, findUpload, type UploadRow } from './upload.queries.ts';

@@ -16,8 +16,9 @@ import { type UploadRow } from '../../src/ingest/upload.queries.ts';
 import { releaseAllHeld } from '../../src/ingest/upload-work.queries.ts';
 import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
 import { limits } from '@muster/contract';
+import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import { temporaryDirectory } from '../db/fixture.ts';
-import { TestClock } from '../harness.ts';
+import { type Backend, TestClock } from '../harness.ts';
 
 const SEAL_KEY = Buffer.alloc(32, 1);
 const SECRET_KEY = Buffer.alloc(32, 2);
@@ -29,9 +30,10 @@ export interface Stage {
 }
 
 /** One database for many tenants: each run of a seed gets one of its own. */
-export async function openStage(): Promise<Stage> {
+export async function openStage(backend: Backend = 'sqlite'): Promise<Stage> {
   const { path: directory, remove } = await temporaryDirectory();
-  const database = await openDatabase({ url: null, directory });
+  const url = backend === 'postgres' ? await testDatabaseUrl() : null;
+  const database = await openDatabase({ url, directory });
   await migrate(database, Date.now());
   return {
     database,
@@ -66,8 +68,9 @@ export async function receive(
   caller: RunnerCaller,
   format: 'sarif' | 'ctis',
   document: unknown,
+  more: Partial<ReceiveDeps> = {},
 ): Promise<string> {
-  const bytes = Buffer.from(JSON.stringify(document));
+  const bytes = Buffer.isBuffer(document) ? document : Buffer.from(JSON.stringify(document));
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }
@@ -76,6 +79,7 @@ export async function receive(
     waitingBytesMax: 2 ** 30,
     paceMs: () => 1000,
     isStorageLow: () => false,
+    ...more,
   };
   const received = await receiveUpload(deps, caller, {
     body: body(),
