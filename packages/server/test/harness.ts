@@ -36,14 +36,19 @@ export interface TestServer {
 /** The system clock with an offset that the test moves; sleeps stay real, so that threads and timers agree. */
 export class TestClock implements Clock {
   #offsetMs = 0;
+  #agedMs = 0;
   advance(ms: number): void {
     this.#offsetMs += ms;
   }
   nowMs(): number {
     return systemClock.nowMs() + this.#offsetMs;
   }
+  /** Moves only what measures how long something takes: the time of day stays that of threads and other nodes. */
+  age(ms: number): void {
+    this.#agedMs += ms;
+  }
   monotonicMs(): number {
-    return systemClock.monotonicMs();
+    return systemClock.monotonicMs() + this.#agedMs;
   }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return systemClock.sleep(ms, signal);

@@ -20,7 +20,11 @@ export interface IngestWorkerData {
   readonly secretKey: Uint8Array;
   /** For tests: a module whose `probe` is called with every claimed upload, in this thread; it may crash or stall. */
   readonly probe: string | null;
+  /** Whose upload ended the thread before this one: the others come first now. */
+  readonly servedLast: Served | null;
 }
+
+export type Served = Pick<UploadRow, 'tenant_id' | 'runner_id'>;
 
 export type Probe = (upload: UploadRow) => void;
 
@@ -28,7 +32,8 @@ export type ToWorker = 'wake' | 'stop';
 
 export type FromWorker =
   | { readonly kind: 'ready' }
-  /** An upload is in work here, and goes on. */
+  | { readonly kind: 'claimed'; readonly from: Served }
+  /** The upload in work here goes on. */
   | { readonly kind: 'progress' }
   | {
       readonly kind: 'ended';
@@ -75,6 +80,7 @@ async function work(database: Database, probe: Probe | null): Promise<void> {
     onProgress: () => tell({ kind: 'progress' }),
   };
   const turns = new Turns();
+  if (data.servedLast !== null) turns.note(data.servedLast);
   while (!stopping) {
     wake = new AbortController();
     const { signal } = wake;
@@ -105,7 +111,7 @@ async function one(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Pr
       attempt: upload.attempt,
       durationMs: clock.monotonicMs() - startedMs,
     });
-  tell({ kind: 'progress' });
+  tell({ kind: 'claimed', from: { tenant_id: upload.tenant_id, runner_id: upload.runner_id } });
   try {
     probe?.(upload);
     ended(await processUpload(deps, upload));

@@ -9,7 +9,7 @@ import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
-import type { FromWorker, IngestWorkerData, ToWorker } from './ingest.worker.ts';
+import type { FromWorker, IngestWorkerData, Served, ToWorker } from './ingest.worker.ts';
 import { setBack } from './setbacks.ts';
 import { allReceiving, deleteReceiving, findUpload, type UploadRow } from './upload.queries.ts';
 import { heldBy, releaseAllHeld } from './upload-work.queries.ts';
@@ -45,6 +45,8 @@ interface Thread {
   readonly holder: string;
   /** Since its last sign of progress; null: nothing is in work there. */
   silentMs: number | null;
+  /** Whose upload it claimed last. */
+  served: Served | null;
   /** What its end means for the upload that it holds. */
   fault: UploadFault;
 }
@@ -60,7 +62,7 @@ export class IngestWorkers {
 
   constructor(deps: WorkersDeps) {
     this.#deps = deps;
-    this.#watchedMs = deps.clock.nowMs();
+    this.#watchedMs = deps.clock.monotonicMs();
   }
 
   /** Milliseconds in which these threads together finish one upload, as of late. */
@@ -69,7 +71,7 @@ export class IngestWorkers {
   }
 
   start(): void {
-    for (let i = 0; i < this.#deps.count; i += 1) this.#spawn();
+    for (let i = 0; i < this.#deps.count; i += 1) this.#spawn(null);
   }
 
   /** There is an upload to process. */
@@ -82,8 +84,8 @@ export class IngestWorkers {
    * process was itself stalled or asleep counts against nobody.
    */
   watch(): void {
-    const nowMs = this.#deps.clock.nowMs();
-    const passedMs = Math.min(Math.max(nowMs - this.#watchedMs, 0), 2 * WATCH_EVERY_MS);
+    const nowMs = this.#deps.clock.monotonicMs();
+    const passedMs = Math.min(nowMs - this.#watchedMs, 2 * WATCH_EVERY_MS);
     this.#watchedMs = nowMs;
     for (const thread of this.#threads) {
       if (thread.silentMs === null) continue;
@@ -133,18 +135,25 @@ export class IngestWorkers {
     if (waiters.size === 0) this.#waiting.delete(uploadId);
   }
 
-  #spawn(): void {
+  #spawn(servedLast: Served | null): void {
     const { database, log, sealKey, secretKey, clock, heapMiBMax, probe } = this.#deps;
     const holder = newId<string>(clock.nowMs());
     const link = database.workerData();
-    const data: IngestWorkerData = { database: link.data, holder, sealKey, secretKey, probe };
+    const data: IngestWorkerData = {
+      database: link.data,
+      holder,
+      sealKey,
+      secretKey,
+      probe,
+      servedLast,
+    };
     const worker = new Worker(new URL('./ingest.worker.ts', import.meta.url), {
       workerData: data,
       transferList: link.transfer,
       resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
       name: 'muster-ingest',
     });
-    const thread: Thread = { worker, holder, silentMs: null, fault: 'crashed' };
+    const thread: Thread = { worker, holder, silentMs: null, served: null, fault: 'crashed' };
     this.#threads.add(thread);
     worker.on('message', (message: FromWorker) => this.#hear(thread, message));
     worker.on('error', (error) => {
@@ -161,7 +170,7 @@ export class IngestWorkers {
   }
 
   /** What a dead thread held is set back, and another takes its place. */
-  async #replace({ holder, fault }: Thread): Promise<void> {
+  async #replace({ holder, fault, served }: Thread): Promise<void> {
     const { database, clock, log } = this.#deps;
     try {
       for (const upload of await heldBy(database.system(), holder)) {
@@ -177,7 +186,7 @@ export class IngestWorkers {
     }
     if (this.#stopping) return;
     await clock.sleep(RESTART_MS);
-    if (!this.#stopping) this.#spawn();
+    if (!this.#stopping) this.#spawn(served);
   }
 
   #hear(thread: Thread, message: FromWorker): void {
@@ -185,6 +194,10 @@ export class IngestWorkers {
     switch (message.kind) {
       case 'ready':
         log.debug('an ingest thread is ready');
+        break;
+      case 'claimed':
+        thread.served = message.from;
+        thread.silentMs = 0;
         break;
       case 'progress':
         thread.silentMs = 0;

@@ -71,6 +71,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   cancelCommand: of('command'),
   listUploads: apart,
   showUpload: of('upload'),
+  listUploadRejections: of('upload'),
   listFindings: apart,
   showFinding: of('finding'),
   changeFinding: { ...of('finding'), body: () => ({ status: 'confirmed' }) },

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { limits } from '@muster/contract';
+import { WATCH_EVERY_MS } from '../../src/ingest/workers.ts';
 import { BACKENDS, eventually } from '../harness.ts';
 import { POISON_PROBE } from './poison.probe.ts';
 import { ctis, ctisFinding } from './reports.ts';
@@ -72,12 +73,19 @@ for (const backend of BACKENDS) {
           const { state, attempts } = await uploadOf(poison);
           return state === 'processing' && attempts === attempt;
         });
-        await world.server.pass(limits.uploadStallMs + 10_000);
-        if (attempt === limits.uploadAttemptsMax) break;
-        const upload = await becomes(poison, 'received');
-        assert.equal(upload['fault'], 'stalled');
-        const between = await hand('good');
-        await becomes(between, 'processed');
+        const { key } = world.other.runner;
+        const waiting = runnerCall(world, key, '/ingest', report(), ASYNC);
+        const behind = String(ok(await waiting, 202)['job_id']);
+        for (let ms = 0; ms <= limits.uploadStallMs; ms += WATCH_EVERY_MS) {
+          world.server.clock.age(WATCH_EVERY_MS);
+          await world.server.round();
+        }
+        // The next thread first does what waited behind the stall.
+        await eventually(async () => {
+          const path = `/api/v1/uploads/${behind}`;
+          return (await look(world, world.other.viewer, path))['state'] === 'processed';
+        });
+        assert.equal((await uploadOf(poison))['fault'], 'stalled');
       }
       await setAside(poison, /no progress for 4 minutes/);
     });
