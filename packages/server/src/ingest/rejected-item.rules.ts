@@ -3,7 +3,6 @@
 // texts that quote code or values are masked in all of them. Called by the story of an upload.
 
 import { limits } from '@muster/contract';
-import { cut } from '../lib/text.ts';
 import { isCredentialName, MASK, maskAssignments } from './masking.rules.ts';
 
 /** Members whose texts, at any depth below them, quote what was scanned (SARIF §3.3, §3.30.13; CTIS snippets). */
@@ -24,7 +23,7 @@ const MEMBERS_MAX = 50;
 export function rejectedItemText(item: unknown): string {
   const text = JSON.stringify(shown(item, false, 0)) ?? 'null';
   const max = limits.rejectedItemCharsMax;
-  return text.length <= max ? text : `${cut(text, max - 1)}…`;
+  return text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`;
 }
 
 function shown(value: unknown, masked: boolean, depth: number): unknown {
@@ -46,5 +45,5 @@ function shown(value: unknown, masked: boolean, depth: number): unknown {
 function shownText(text: string): string {
   const masked = maskAssignments(text.slice(0, 4 * TEXT_CHARS_MAX)).replaceAll('\u0000', '\ufffd');
   const whole = masked.length <= TEXT_CHARS_MAX && text.length <= 4 * TEXT_CHARS_MAX;
-  return whole ? masked.toWellFormed() : `${cut(masked, TEXT_CHARS_MAX)}…`;
+  return whole ? masked.toWellFormed() : `${masked.slice(0, TEXT_CHARS_MAX).toWellFormed()}…`;
 }
