@@ -6,7 +6,7 @@ import type { Probe } from '../../src/ingest/ingest.worker.ts';
 export const POISON_PROBE = import.meta.url;
 
 export const probe: Probe = (upload) => {
-  const { category } = JSON.parse(upload.context) as { category?: string };
+  const { category = '' } = JSON.parse(upload.context) as { category?: string };
   switch (category) {
     case 'crash':
       process.exit(3); // in a thread: the end of the thread

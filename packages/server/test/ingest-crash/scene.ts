@@ -75,7 +75,9 @@ export async function receive(
     yield bytes;
   }
   const deps: ReceiveDeps = {
-    ...{ database, clock, sealKey: SEAL_KEY },
+    database,
+    clock,
+    sealKey: SEAL_KEY,
     waitingBytesMax: 2 ** 30,
     paceMs: () => 1000,
     isStorageLow: () => false,

@@ -91,7 +91,9 @@ for (const backend of BACKENDS) {
       const db = stage.database.tenant(tenantId);
       // As many pieces as the largest upload has; small ones, since only their number matters.
       const rows = Array.from({ length: 5000 }, (_, at) => ({
-        ...{ tenant_id: tenantId, upload_id: id, seq: at + 1 },
+        tenant_id: tenantId,
+        upload_id: id,
+        seq: at + 1,
         sealed: new Uint8Array(1),
       }));
       for (let at = 0; at < rows.length; at += 1000)
@@ -247,8 +249,13 @@ for (const backend of BACKENDS) {
       const { tenantId } = caller;
       const id = await receive(stage, caller, 'ctis', { version: '1.0' });
       const rows: RejectionRow[] = Array.from({ length: 700 }, (_, seq) => ({
-        ...{ tenant_id: tenantId, upload_id: id, seq, pointer: `/findings/${seq}` },
-        ...{ code: 'not_an_object', detail: `item ${seq}`, item: seq % 2 === 0 ? '7' : null },
+        tenant_id: tenantId,
+        upload_id: id,
+        seq,
+        pointer: `/findings/${seq}`,
+        code: 'not_an_object',
+        detail: `item ${seq}`,
+        item: seq % 2 === 0 ? '7' : null,
       }));
       for (let run = 0; run < 2; run += 1)
         await stage.database.transaction(tenantId, async (tx) => insertRejections(tx, rows));
