@@ -213,6 +213,27 @@ test('A status is set with its reason and its end, and an end goes with accepted
   assert.deepEqual([wrong.exit, seen.length], [EXIT.usage, 1]);
 });
 
+test('The rejected items of an upload are listed with their place, or it says that there are none', async (t) => {
+  const item = {
+    pointer: '/findings/7',
+    code: 'item_not_object',
+    detail: 'is a number',
+    item: '7',
+  };
+  const { url, seen } = await serve(t, ({ url: { pathname } }) => ({
+    status: 200,
+    body: { items: pathname.includes(OTHER_ID) ? [] : [item], next: null },
+  }));
+  const { exit, out } = await run(['uploads', 'rejections', ID], { url });
+  assert.equal(exit, EXIT.ok);
+  assert.equal(seen[0]?.url.pathname, `/api/v1/uploads/${ID}/rejections`);
+  assert.match(out, /^WHERE .*\n\/findings\/7 +item_not_object +is a number +7/);
+  const json = await run(['uploads', 'rejections', ID, '--json'], { url });
+  assert.deepEqual(JSON.parse(json.out), [item]);
+  const none = await run(['uploads', 'rejections', OTHER_ID], { url });
+  assert.match(none.err, /Every item of this upload could be used/);
+});
+
 test('A refusal is one paragraph with title, detail, place, what to do, code and request', async (t) => {
   const places = [
     { pointer: '/name', code: 'maxLength', detail: 'must not be longer than 255 characters' },

@@ -203,6 +203,13 @@ export const errors = define({
     action: 'Try again after the seconds in `Retry-After`.',
     log: 'warn',
   },
+  storage_full: {
+    status: 503,
+    title: 'The server has no space left for uploads',
+    action:
+      'Keep the report and send it again after the seconds in `Retry-After`. The operator of the server must make room.',
+    log: 'warn',
+  },
 });
 
 export type ErrorCode = keyof typeof errors;
@@ -211,4 +218,6 @@ export type ErrorCode = keyof typeof errors;
 export const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   rate_limited: 5,
   unavailable: 5,
+  // Somebody has to make room first.
+  storage_full: 60,
 };

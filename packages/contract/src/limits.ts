@@ -33,6 +33,10 @@ export const limits = {
   jsonDepthMax: 128,
   /** Items (results, findings, assets, dependencies) of one upload (contract §5). */
   uploadItemsMax: 1_000_000,
+  /** Rejections of one upload that are stored to be looked at; beyond that they are counted only. */
+  uploadRejectionsMax: 10_000,
+  /** The text of a rejected item, masked, as it is stored with the rejection. */
+  rejectedItemCharsMax: 2 * KiB,
   /** Rejections shown in a receipt; all are counted by code (contract §5). */
   receiptRejectionsMax: 100,
   receiptWarningsMax: 100,
@@ -46,6 +50,11 @@ export const limits = {
    * about a minute, in which nothing is written; the claims of a node that died wait for this long.
    */
   uploadLeaseMs: 5 * MINUTE_MS,
+  /**
+   * A thread that has an upload in work and commits nothing for so long is ended. Shorter than the lease, so that the
+   * reason is written down before another worker takes the upload over.
+   */
+  uploadStallMs: 4 * MINUTE_MS,
   /** Claims of one upload without any progress before it is set aside: a poisonous document must not run for ever. */
   uploadAttemptsMax: 3,
   /** A body that stopped arriving: its pieces are removed after this. */
@@ -61,7 +70,7 @@ export const limits = {
   lostAnswerMs: 10 * MINUTE_MS,
   /** Raw uploads are kept this long (contract §5). */
   uploadKeepMs: 30 * DAY_MS,
-  /** Uploads of one tenant that are in work or waiting; more get 429. A worker needs about a second for each. */
+  /** Uploads of one tenant that are arriving, waiting or in work; more get 429. Each takes a worker about a second. */
   uploadsWaitingPerTenantMax: 200,
   /** `GET /ingest/jobs/{id}?wait=`. */
   jobWaitSecondsMax: 60,

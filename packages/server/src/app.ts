@@ -22,13 +22,14 @@ import { createServer } from './http/server.ts';
 import { serviceRoutes } from './http/service.routes.ts';
 import { ingestRoutes } from './ingest/ingest.routes.ts';
 import { pruneUploads } from './ingest/uploads.ts';
-import { IngestWorkers, releaseAll } from './ingest/workers.ts';
+import { IngestWorkers, releaseAll, WATCH_EVERY_MS, type WorkersDeps } from './ingest/workers.ts';
 import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
 import { Authenticator } from './keys/authenticate.ts';
 import { CallerGate } from './keys/authenticated.ts';
 import { type FirstRun, firstRun } from './keys/first-run.ts';
 import { loadMasterKey, type MasterKey, verifyMasterKey } from './keys/master-key.ts';
 import type { Clock } from './lib/clock.ts';
+import { DiskWatch, type FreeBytes, freeBytesOf } from './lib/disk-watch.ts';
 import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
 import { commandRoutes } from './operator/commands.routes.ts';
@@ -53,8 +54,22 @@ export interface RunningApp {
   readonly stop: () => Promise<void>;
 }
 
+/** What tests put in the place of the machine. */
+export interface Ports {
+  readonly freeBytes: FreeBytes;
+  /** A module that meets every upload in its thread (ingest.worker.ts). */
+  readonly ingestProbe: string | null;
+}
+
+const MACHINE: Ports = { freeBytes: freeBytesOf, ingestProbe: null };
+
 /** Opens, migrates, wires and listens. Rejects with what the operator can act on; then nothing is left running. */
-export async function startApp(config: Config, clock: Clock, log: Logger): Promise<RunningApp> {
+export async function startApp(
+  config: Config,
+  clock: Clock,
+  log: Logger,
+  ports: Partial<Ports> = {},
+): Promise<RunningApp> {
   const database = await openDatabase({
     url: config.databaseUrl?.expose() ?? null,
     directory: config.dataDirectory,
@@ -67,8 +82,8 @@ export async function startApp(config: Config, clock: Clock, log: Logger): Promi
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory, embedded);
     await verifyMasterKey(database, masterKey, clock.nowMs());
     // Nobody else writes to an embedded database: what was being processed when the process ended is free again.
-    if (embedded) await releaseAll(database, clock);
-    return await wire(config, clock, log, database, masterKey);
+    if (embedded) await releaseAll(database);
+    return await wire(config, clock, log, { ...MACHINE, ...ports }, database, masterKey);
   } catch (error) {
     await database.close();
     throw error;
@@ -79,6 +94,7 @@ async function wire(
   config: Config,
   clock: Clock,
   log: Logger,
+  ports: Ports,
   database: Database,
   masterKey: MasterKey,
 ): Promise<RunningApp> {
@@ -92,41 +108,39 @@ async function wire(
   const gate = new CallerGate(authenticator, presence, clock);
   const commands = commandsOf(database, clock, log, presence);
   const { board, wake } = commands;
-  const workers = new IngestWorkers({
-    database,
-    clock,
-    log,
-    ...keys,
-    count: config.ingestWorkers,
-    onEnded: metrics.uploadEnded,
-  });
+  const workersDeps = { database, clock, log, ...keys, onEnded: metrics.uploadEnded };
+  const workers = ingestWorkers(config, ports, workersDeps);
+  const disk = await watchDisk(config, log, ports);
   const state = { stopping: false };
-  const app = createServer({
-    log,
-    trustedProxies: config.trustedProxies,
-    tls: tlsOf(config),
-    newRequestId: () => newId<string>(clock.nowMs()),
-    onAnswer: metrics.answered,
-  });
+  const app = httpServer(config, clock, log, metrics);
   heartbeatRoutes(app, gate, { presence, board, configVersion: CONFIG_VERSION });
   agentCommandRoutes(app, gate, commands);
   scanRoutes(app, gate, { database, clock });
   agentKeyRoutes(app, gate, { database, clock });
-  ingestRoutes(app, gate, { database, clock, workers, sealKey: keys.sealKey });
+  ingestRoutes(app, gate, {
+    database,
+    clock,
+    workers,
+    sealKey: keys.sealKey,
+    waitingBytesMax: config.uploadsWaitingMiBMax * MIB,
+    paceMs: () => workers.paceMs,
+    isStorageLow: () => disk?.isLow === true,
+  });
   operatorRoutes(app, gate, authenticator, commands);
   serviceRoutes(app, gate, {
     version: VERSION,
     databaseKind: database.kind,
     unready: async () => await unready(database, presence, state.stopping),
+    isStorageLow: () => disk?.isLow === true,
     metricsText: metrics.text,
     metrics: config.metrics,
     console: readConsole(),
   });
-  const upkeep = new Upkeep(
-    jobs(config, clock, database, presence, authenticator, commands, metrics),
-    clock,
-    log,
-  );
+  const upkeepJobs = [
+    ...jobs(config, clock, database, presence, authenticator, commands, metrics),
+    ...watchJobs(workers, disk, metrics),
+  ];
+  const upkeep = new Upkeep(upkeepJobs, clock, log);
   const url = await listen(app, config);
   const made = await firstRunOrClose(app, database, clock);
   workers.start();
@@ -171,6 +185,29 @@ function commandsOf(
   return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
 }
 
+const MIB = 1024 * 1024;
+
+function ingestWorkers(
+  { ingestWorkers: count, ingestHeapMiBMax: heapMiBMax }: Config,
+  { ingestProbe: probe }: Ports,
+  deps: Omit<WorkersDeps, 'count' | 'heapMiBMax' | 'probe'>,
+): IngestWorkers {
+  return new IngestWorkers({ ...deps, count, heapMiBMax, probe });
+}
+
+/** The disk of the embedded database, looked at once before the first upload; null: the database has its own. */
+async function watchDisk(config: Config, log: Logger, ports: Ports): Promise<DiskWatch | null> {
+  if (config.databaseUrl !== null) return null;
+  const look = () => ports.freeBytes(config.dataDirectory);
+  const disk = new DiskWatch(look, config.diskFreeBytesMin);
+  try {
+    await disk.look();
+  } catch (error) {
+    log.warn({ err: error }, 'the free space of the data folder is not known');
+  }
+  return disk;
+}
+
 /** After the address is ours: a start that fails must not use up secrets that are shown once. */
 async function firstRunOrClose(
   app: FastifyInstance,
@@ -183,6 +220,16 @@ async function firstRunOrClose(
     await app.close();
     throw error;
   }
+}
+
+function httpServer(config: Config, clock: Clock, log: Logger, metrics: Metrics): FastifyInstance {
+  return createServer({
+    log,
+    trustedProxies: config.trustedProxies,
+    tls: tlsOf(config),
+    newRequestId: () => newId<string>(clock.nowMs()),
+    onAnswer: metrics.answered,
+  });
 }
 
 function tlsOf(config: Config): { certFile: string; keyFile: string } | null {
@@ -253,6 +300,25 @@ function jobs(
       },
     },
   ];
+}
+
+/** A disk fills within minutes at the fastest, and an ingest thread is given minutes, too. */
+function watchJobs(workers: IngestWorkers, disk: DiskWatch | null, metrics: Metrics): Job[] {
+  const threads: Job = {
+    name: 'ingest threads',
+    everyMs: WATCH_EVERY_MS,
+    run: async () => workers.watch(),
+  };
+  if (disk === null) return [threads];
+  const space: Job = {
+    name: 'disk',
+    everyMs: WATCH_EVERY_MS,
+    run: async () => {
+      await disk.look();
+      metrics.diskLooked(disk.freeBytes ?? 0, disk.isLow);
+    },
+  };
+  return [threads, space];
 }
 
 /** How long answers that are being written may take when everything else has stopped. */

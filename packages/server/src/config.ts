@@ -20,6 +20,10 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly metrics: 'loopback' | 'open' | 'off';
   readonly ingestWorkers: number;
+  readonly ingestHeapMiBMax: number;
+  readonly uploadsWaitingMiBMax: number;
+  /** Embedded database only; 0: not watched. */
+  readonly diskFreeBytesMin: number;
   readonly uploadKeepDays: number;
   readonly stopSecondsMax: number;
 }
@@ -77,6 +81,22 @@ export const VARIABLES: readonly Variable[] = [
     meaning: 'who may read /metrics: loopback (callers on this machine), open, or off',
   },
   { name: 'MUSTER_INGEST_WORKERS', fallback: '1', meaning: 'threads that process uploads' },
+  {
+    name: 'MUSTER_INGEST_HEAP_MIB',
+    fallback: '2048',
+    meaning: 'memory of one such thread; an upload that needs more fails, the server goes on',
+  },
+  {
+    name: 'MUSTER_UPLOADS_WAITING_MIB',
+    fallback: '8192',
+    meaning: 'stored bytes of one tenant that may wait to be processed; more uploads get 429',
+  },
+  {
+    name: 'MUSTER_DISK_FREE_BYTES_MIN',
+    fallback: '536870912',
+    meaning:
+      'with less space left on the disk of the embedded database uploads get 503; 0 turns this off',
+  },
   { name: 'MUSTER_UPLOAD_KEEP_DAYS', fallback: '30', meaning: 'how long raw uploads are kept' },
   {
     name: 'MUSTER_STOP_SECONDS',
@@ -123,6 +143,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     logLevel: read.word('MUSTER_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     metrics: read.word('MUSTER_METRICS', ['loopback', 'open', 'off']),
     ingestWorkers: read.integer('MUSTER_INGEST_WORKERS', 1, 64),
+    ingestHeapMiBMax: read.integer('MUSTER_INGEST_HEAP_MIB', 64, 1_048_576),
+    uploadsWaitingMiBMax: read.integer('MUSTER_UPLOADS_WAITING_MIB', 1, 1_048_576),
+    diskFreeBytesMin: read.integer('MUSTER_DISK_FREE_BYTES_MIN', 0, Number.MAX_SAFE_INTEGER),
     uploadKeepDays: read.integer('MUSTER_UPLOAD_KEEP_DAYS', 1, 3650),
     stopSecondsMax: read.integer('MUSTER_STOP_SECONDS', 1, 600),
   };

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { testDatabaseUrl } from '../../../tools/postgres.ts';
-import { type RunningApp, startApp } from '../src/app.ts';
+import { type Ports, type RunningApp, startApp } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
 import { createLogger } from '../src/lib/log.ts';
@@ -36,14 +36,19 @@ export interface TestServer {
 /** The system clock with an offset that the test moves; sleeps stay real, so that threads and timers agree. */
 export class TestClock implements Clock {
   #offsetMs = 0;
+  #agedMs = 0;
   advance(ms: number): void {
     this.#offsetMs += ms;
   }
   nowMs(): number {
     return systemClock.nowMs() + this.#offsetMs;
   }
+  /** Moves only what measures how long something takes: the time of day stays that of threads and other nodes. */
+  age(ms: number): void {
+    this.#agedMs += ms;
+  }
   monotonicMs(): number {
-    return systemClock.monotonicMs();
+    return systemClock.monotonicMs() + this.#agedMs;
   }
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return systemClock.sleep(ms, signal);
@@ -79,13 +84,19 @@ export async function startServer(
     readonly backend?: Backend;
     readonly place?: Place;
     readonly env?: Record<string, string>;
+    readonly ports?: Partial<Ports>;
   } = {},
 ): Promise<TestServer> {
   const own = options.place === undefined;
   const place = options.place ?? (await emptyPlace(options.backend ?? 'sqlite'));
   const config = readConfig({ ...place.env, ...options.env });
   const clock = new TestClock();
-  const app: RunningApp = await startApp(config, clock, createLogger(config.logLevel));
+  const app: RunningApp = await startApp(
+    config,
+    clock,
+    createLogger(config.logLevel),
+    options.ports,
+  );
   return {
     url: app.url,
     operatorToken: app.firstRun?.operatorToken.expose() ?? '',

@@ -1,6 +1,12 @@
 // muster uploads …: what runners handed in, and what became of it. Handing in is `muster upload` (upload.ts).
 
-import { endpoints, type Receipt, type Upload, UPLOAD_STATES } from '@muster/contract';
+import {
+  endpoints,
+  type Receipt,
+  type RejectedItem,
+  type Upload,
+  UPLOAD_STATES,
+} from '@muster/contract';
 import { command } from '../command.ts';
 import { explainProblem } from '../errors.ts';
 import { LIST, printList } from '../list.ts';
@@ -57,12 +63,14 @@ function fields(upload: Upload, nowMs: number): Field[] {
     time('Finished', upload.finished_at),
     ['Size', `${bytes(upload.wire_bytes)} sent${decoded}`],
     ['SHA-256', upload.sha256],
+    time('Raw bytes deleted', upload.raw_deleted_at),
     ['Said with it', context.map(([key, value]) => `${key}=${String(value)}`).join(', ') || null],
     [
       'Items',
       upload.items_total === null ? null : `${done} of ${counted(upload.items_total, 'item')}`,
     ],
     ['Attempts', String(upload.attempts)],
+    ['Last fault', upload.fault],
     ['Problem', upload.problem === null ? null : explainProblem(upload.problem)],
   ];
 }
@@ -108,4 +116,29 @@ const show = command({
   },
 });
 
-export const uploadsCommands = [list, show];
+const rejectionLayout = (): Column<RejectedItem>[] => [
+  { title: 'WHERE', cell: (row) => row.pointer || '/' },
+  { title: 'CODE', cell: (row) => row.code },
+  { title: 'WHY', cell: (row) => row.detail, shrink: 'end' },
+  { title: 'ITEM', cell: (row) => row.item ?? '-', shrink: 'end' },
+];
+
+const rejections = command({
+  name: 'uploads rejections',
+  summary: 'List the items of an upload that could not be used',
+  operands: ['ID'],
+  options: LIST,
+  examples: [
+    'muster uploads rejections 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e',
+    'muster uploads rejections 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e --all --json',
+  ],
+  run: (context, [id], paging) =>
+    printList(
+      context,
+      paging,
+      (query) => context.operator(endpoints.listUploadRejections, { params: { id }, query }),
+      { layout: rejectionLayout(), empty: 'Every item of this upload could be used.', filters: {} },
+    ),
+});
+
+export const uploadsCommands = [list, show, rejections];

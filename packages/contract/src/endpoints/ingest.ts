@@ -40,6 +40,7 @@ const errorsOfSarif = [
   'rate_limited',
   'processing_failed',
   'unavailable',
+  'storage_full',
 ] as const satisfies Endpoint['errors'];
 /** Where both formats are taken. */
 const errorsOfBoth = [

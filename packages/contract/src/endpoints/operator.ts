@@ -18,7 +18,7 @@ import {
   NewRunnerReply,
 } from '../schemas/key.ts';
 import { NewRunner, Runner } from '../schemas/runner.ts';
-import { Upload } from '../schemas/upload.ts';
+import { RejectedItem, Upload } from '../schemas/upload.ts';
 import {
   AssetKind,
   FindingStatus,
@@ -229,6 +229,21 @@ export const showUpload = endpoint({
   bodyKind: 'none',
   replies: { 200: Upload },
   errors: readOne,
+});
+
+export const listUploadRejections = endpoint({
+  id: 'listUploadRejections',
+  method: 'GET',
+  path: '/api/v1/uploads/{id}/rejections',
+  auth: as('viewer'),
+  summary: 'The items of one upload that could not be used, in the order of the document',
+  description:
+    'All that were rejected, up to 10 000; a receipt shows the first 100 of them and counts all.',
+  params: ById,
+  query: Type.Object(PageQuery),
+  bodyKind: 'none',
+  replies: { 200: Page(RejectedItem) },
+  errors: [...read, 'not_found'],
 });
 
 // ---------------------------------------------------------------- findings and assets

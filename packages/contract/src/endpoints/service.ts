@@ -23,7 +23,15 @@ export const readyz = endpoint({
   auth: { kind: 'none' },
   summary: 'The process can serve: database reachable, presence flushed, not stopping',
   bodyKind: 'none',
-  replies: { 200: Type.Object({ status: Type.Literal('ok'), database: Text }) },
+  description:
+    '`storage` is `low` while uploads are refused because the disk is nearly full; everything else is served.',
+  replies: {
+    200: Type.Object({
+      status: Type.Literal('ok'),
+      database: Text,
+      storage: Type.Enum(['ok', 'low']),
+    }),
+  },
   errors: ['unavailable'],
 });
 

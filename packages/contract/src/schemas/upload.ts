@@ -2,7 +2,7 @@
 
 import Type, { type Static } from 'typebox';
 import { Id, Located, Nullable, Problem, Time } from './shapes.ts';
-import { UploadState } from './vocabulary.ts';
+import { UploadFault, UploadState } from './vocabulary.ts';
 
 /** The seven outcomes of a finding; they add up to `received`. */
 export const FINDING_OUTCOMES = [
@@ -118,7 +118,23 @@ export const Upload = Type.Object(
     context: Type.Unknown(),
     receipt: Nullable(Receipt),
     problem: Nullable(Problem),
+    fault: Nullable(UploadFault),
+    raw_deleted_at: Nullable(Time),
   },
   { $id: 'Upload' },
 );
 export type Upload = Static<typeof Upload>;
+
+/** An item of an upload that could not be used. */
+export const RejectedItem = Type.Object(
+  {
+    pointer: Type.String({ description: 'RFC 6901 JSON pointer into the document as sent' }),
+    code: Type.String(),
+    detail: Type.String(),
+    item: Nullable(
+      Type.String({ description: 'the item as JSON, secrets masked, cut where it is long' }),
+    ),
+  },
+  { $id: 'RejectedItem' },
+);
+export type RejectedItem = Static<typeof RejectedItem>;

@@ -78,6 +78,18 @@ export const UPLOAD_STATES = [
 export const UploadState = Type.Enum(UPLOAD_STATES);
 export type UploadState = Static<typeof UploadState>;
 
+/** Why an attempt to process an upload ended without a result. */
+export const UPLOAD_FAULTS = [
+  'crashed',
+  'out_of_memory',
+  'stalled',
+  'error',
+  'unavailable',
+  'process_ended',
+] as const;
+export const UploadFault = Type.Enum(UPLOAD_FAULTS);
+export type UploadFault = Static<typeof UploadFault>;
+
 export const ASSET_KINDS = [
   'domain',
   'subdomain',

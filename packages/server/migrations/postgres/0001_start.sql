@@ -201,10 +201,13 @@ create table upload (
   items_done integer,
   receipt text collate "C",
   problem text collate "C",
+  fault text collate "C",
+  raw_deleted_at bigint,
   primary key (tenant_id, id)
 );
-create index upload_waiting on upload (not_before, tenant_id, id) where state in ('received', 'processing');
-create index upload_receiving on upload (received_at) where state = 'receiving';
+create index upload_waiting on upload (tenant_id, runner_id, received_at, id) where state in ('received', 'processing');
+create index upload_receiving on upload (tenant_id, received_at) where state = 'receiving';
+create index upload_raw on upload (finished_at) where finished_at is not null and raw_deleted_at is null;
 create index upload_by_content on upload (tenant_id, runner_id, sha256);
 create index upload_by_command on upload (tenant_id, command_id) where command_id is not null;
 
@@ -214,6 +217,18 @@ create table upload_chunk (
   upload_id uuid not null,
   seq integer not null,
   sealed bytea storage external not null,
+  primary key (tenant_id, upload_id, seq)
+);
+
+-- Items that could not be used, in the order of the document; seq counts from 0. item: its own text, masked and cut.
+create table upload_rejection (
+  tenant_id uuid not null,
+  upload_id uuid not null,
+  seq integer not null,
+  pointer text collate "C" not null,
+  code text collate "C" not null,
+  detail text collate "C" not null,
+  item text collate "C",
   primary key (tenant_id, upload_id, seq)
 );
 
@@ -423,7 +438,7 @@ declare
   name text;
 begin
   foreach name in array array[
-    'runner', 'api_key', 'command', 'command_attempt', 'command_log', 'scan_session', 'upload', 'upload_chunk', 'upload_batch',
+    'runner', 'api_key', 'command', 'command_attempt', 'command_log', 'scan_session', 'upload', 'upload_chunk', 'upload_batch', 'upload_rejection',
     'idempotency', 'asset', 'asset_ref', 'scope', 'analysis', 'component', 'relationship',
     'endpoint', 'finding', 'finding_detail', 'finding_ref', 'finding_event', 'event'
   ] loop

@@ -201,10 +201,13 @@ create table upload (
   items_done integer,
   receipt text,
   problem text,
+  fault text,
+  raw_deleted_at integer,
   primary key (tenant_id, id)
 ) strict, without rowid;
-create index upload_waiting on upload (not_before, tenant_id, id) where state in ('received', 'processing');
-create index upload_receiving on upload (received_at) where state = 'receiving';
+create index upload_waiting on upload (tenant_id, runner_id, received_at, id) where state in ('received', 'processing');
+create index upload_receiving on upload (tenant_id, received_at) where state = 'receiving';
+create index upload_raw on upload (finished_at) where finished_at is not null and raw_deleted_at is null;
 create index upload_by_content on upload (tenant_id, runner_id, sha256);
 create index upload_by_command on upload (tenant_id, command_id) where command_id is not null;
 
@@ -216,6 +219,18 @@ create table upload_chunk (
   sealed blob not null,
   primary key (tenant_id, upload_id, seq)
 ) strict;
+
+-- Items that could not be used, in the order of the document; seq counts from 0. item: its own text, masked and cut.
+create table upload_rejection (
+  tenant_id blob not null,
+  upload_id blob not null,
+  seq integer not null,
+  pointer text not null,
+  code text not null,
+  detail text not null,
+  item text,
+  primary key (tenant_id, upload_id, seq)
+) strict, without rowid;
 
 -- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count. lease_holder:
 -- who wrote it; a batch of somebody who doesn't hold the upload has none, and is refused.

@@ -18,7 +18,8 @@ export type DbFailure =
   | { readonly kind: 'constraint' } // a check or a missing value
   | { readonly kind: 'busy' } // a lock was not free in time
   | { readonly kind: 'serialization' } // also a deadlock
-  | { readonly kind: 'disk' } // full, or failing
+  | { readonly kind: 'full' } // no space left on its disk
+  | { readonly kind: 'disk' } // failing
   | { readonly kind: 'timeout' } // the statement took longer than it may
   | { readonly kind: 'connection' }; // lost, refused, or closed by us
 
@@ -44,12 +45,18 @@ export function isRetryable(error: unknown): boolean {
   return kind === 'busy' || kind === 'serialization';
 }
 
+/** Whether the database has no space left for what was to be written. */
+export function isStorageFull(error: unknown): boolean {
+  return dbFailure(error)?.kind === 'full';
+}
+
 /** Whether the caller did nothing wrong and may come back later: 503 on the wire. */
 export function isUnavailable(error: unknown): boolean {
   const kind = dbFailure(error)?.kind;
   return (
     kind === 'busy' ||
     kind === 'serialization' ||
+    kind === 'full' ||
     kind === 'disk' ||
     kind === 'timeout' ||
     kind === 'connection'
@@ -70,8 +77,9 @@ function sqliteFailure(message: string, errcode: number): DbFailure | null {
     case 6: // SQLITE_LOCKED
       return { kind: 'busy' };
     case 10: // SQLITE_IOERR
-    case 13: // SQLITE_FULL
       return { kind: 'disk' };
+    case 13: // SQLITE_FULL
+      return { kind: 'full' };
     case 14: // SQLITE_CANTOPEN
       return { kind: 'connection' };
     case 19: // SQLITE_CONSTRAINT
@@ -136,6 +144,7 @@ function postgresFailure(error: Error, code: string): DbFailure | null {
     case '57014': // query_canceled: statement_timeout
       return { kind: 'timeout' };
     case '53100': // disk_full
+      return { kind: 'full' };
     case '58030': // io_error
       return { kind: 'disk' };
   }

@@ -3,6 +3,7 @@
 // two, column by column. The sets below say at run time which columns hold ids and bytes: ids are 16-byte blobs on
 // SQLite and are converted by these names (id-plugin.ts), never by what a value looks like.
 
+import type { FindingStatus, UploadFault, UploadState } from '@muster/contract';
 import type {
   CommandAttemptTable,
   CommandLogTable,
@@ -29,22 +30,6 @@ export type Presence = 'never' | 'online' | 'late' | 'stopped' | 'offline';
 export type Role = 'viewer' | 'analyst' | 'admin';
 export type KeyState = 'candidate' | 'superseded' | 'proven' | 'retired' | 'revoked';
 export type UploadFormat = 'auto' | 'ctis' | 'sarif';
-export type UploadState =
-  | 'receiving'
-  | 'received'
-  | 'processing'
-  | 'processed'
-  | 'refused'
-  | 'failed';
-export type FindingStatus =
-  | 'open'
-  | 'confirmed'
-  | 'in_progress'
-  | 'resolved'
-  | 'false_positive'
-  | 'accepted'
-  | 'duplicate'
-  | 'suppressed';
 export type Resolution = 'fixed' | 'by_operator';
 
 /** Written by migrate.ts alone: one row for each migration that this database has seen. */
@@ -146,6 +131,10 @@ export interface UploadTable {
   items_done: number | null;
   receipt: string | null;
   problem: string | null;
+  /** Why the newest attempt ended without a result. */
+  fault: UploadFault | null;
+  /** Since then only the receipt is left. */
+  raw_deleted_at: number | null;
 }
 
 export interface UploadChunkTable {
@@ -153,6 +142,16 @@ export interface UploadChunkTable {
   upload_id: string;
   seq: number;
   sealed: Uint8Array;
+}
+
+export interface UploadRejectionTable {
+  tenant_id: string;
+  upload_id: string;
+  seq: number;
+  pointer: string;
+  code: string;
+  detail: string;
+  item: string | null;
 }
 
 export interface UploadBatchTable {
@@ -326,6 +325,7 @@ export interface Tables {
   scan_session: ScanSessionTable;
   upload: UploadTable;
   upload_chunk: UploadChunkTable;
+  upload_rejection: UploadRejectionTable;
   upload_batch: UploadBatchTable;
   idempotency: IdempotencyTable;
   asset: AssetTable;

@@ -4,22 +4,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { finished } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from 'node:zlib';
-import type { Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { limits } from '@muster/contract';
+import { decoderOf, type Encoding, ENCODINGS } from '../lib/decompress.ts';
 import { jsonFault, nestsDeeper } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
 import { connectionEnded, earlyFault, endArrival, startArrival } from './arrival.ts';
 import { digestCheckOf } from './digest.ts';
-
-export const ENCODINGS = ['identity', 'gzip', 'zstd', 'deflate', 'br'] as const;
-export type Encoding = (typeof ENCODINGS)[number];
 
 /** The one Content-Encoding of a request. Problem: unsupported_encoding, with what is understood. */
 export function encodingOf(headers: IncomingHttpHeaders): Encoding {
@@ -151,26 +142,6 @@ function isAborted(error: unknown): boolean {
     code === 'ERR_STREAM_PREMATURE_CLOSE' ||
     code === 'HPE_INVALID_EOF_STATE'
   );
-}
-
-/** 2^23 bytes of window, RFC 9659. */
-const ZSTD_WINDOW_LOG_MAX = Math.log2(limits.zstdWindowBytesMax);
-
-function decoderOf(encoding: Encoding): (Transform & { readonly bytesWritten: number }) | null {
-  switch (encoding) {
-    case 'identity':
-      return null;
-    case 'gzip':
-      return createGunzip();
-    case 'zstd':
-      return createZstdDecompress({
-        params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
-      });
-    case 'deflate':
-      return createInflate();
-    case 'br':
-      return createBrotliDecompress();
-  }
 }
 
 /**

@@ -9,6 +9,7 @@ export interface Metrics {
   readonly uploadEnded: (outcome: string, durationMs: number) => void;
   readonly commandsSwept: (lost: number, expired: number) => void;
   readonly presenceFlushed: (ok: boolean, runners: number) => void;
+  readonly diskLooked: (freeBytes: number, isLow: boolean) => void;
 }
 
 export function createMetrics(): Metrics {
@@ -74,5 +75,23 @@ export function createMetrics(): Metrics {
       flushes.inc({ result: ok ? 'ok' : 'failed' });
       if (ok) flushed.set(runners);
     },
+    diskLooked: diskGauges(registers),
+  };
+}
+
+function diskGauges(registers: Registry[]): Metrics['diskLooked'] {
+  const free = new Gauge({
+    name: 'muster_disk_free_bytes',
+    help: 'Space left on the disk of the embedded database; 0 on PostgreSQL.',
+    registers,
+  });
+  const low = new Gauge({
+    name: 'muster_disk_low',
+    help: '1 while uploads are refused because the disk is nearly full.',
+    registers,
+  });
+  return (freeBytes, isLow) => {
+    free.set(freeBytes);
+    low.set(isLow ? 1 : 0);
   };
 }

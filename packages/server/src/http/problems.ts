@@ -4,7 +4,7 @@
 import { STATUS_CODES } from 'node:http';
 import { type ErrorCode, errors, RETRY_AFTER_SECONDS } from '@muster/contract';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { isUnavailable } from '../db/db-errors.ts';
+import { isStorageFull, isUnavailable } from '../db/db-errors.ts';
 import { Problem, type ProblemPlace } from '../lib/problem.ts';
 
 /** A problem document and the headers that go with it. */
@@ -47,6 +47,9 @@ export function problemAnswer(problem: Problem, requestId: string, path: string)
 /** Classifies what a handler threw. Unknown things are Defects: 500 without detail. */
 export function classify(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (isStorageFull(error)) {
+    return new Problem('storage_full', 'The database has no space left on its disk.');
+  }
   if (isUnavailable(error))
     return new Problem('unavailable', 'The database can not answer just now.');
   const fastify = error as Partial<FastifyError>;

@@ -12,6 +12,8 @@ export interface ServiceDeps {
   readonly databaseKind: string;
   /** Null when the process can serve; else what is missing. */
   readonly unready: () => Promise<string | null>;
+  /** Whether uploads are refused for want of space; everything else goes on. */
+  readonly isStorageLow: () => boolean;
   readonly metricsText: () => Promise<string>;
   readonly metrics: 'loopback' | 'open' | 'off';
   readonly console: ConsoleFiles | null;
@@ -41,7 +43,8 @@ export function serviceRoutes<Caller extends Identity>(
   route(app, gate, endpoints.readyz, async () => {
     const missing = await deps.unready();
     if (missing !== null) throw new Problem('unavailable', missing);
-    return answer(200, { status: 'ok', database: deps.databaseKind });
+    const storage = deps.isStorageLow() ? 'low' : 'ok';
+    return answer(200, { status: 'ok', database: deps.databaseKind, storage });
   });
   route(app, gate, endpoints.metrics, async ({ request }) => {
     // The peer of the connection, not a forwarded address: a proxy must not open this by accident.

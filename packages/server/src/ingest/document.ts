@@ -4,16 +4,10 @@
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from 'node:zlib';
 import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
 import { assert } from '../lib/assert.ts';
+import { decoderOf, type Encoding } from '../lib/decompress.ts';
 import { JsonCheck, type JsonFault } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
 import { parseFrame } from './document-parse.decode.ts';
@@ -46,13 +40,16 @@ export class DocumentSource {
   readonly #db: Db;
   readonly #upload: UploadRow;
   readonly #sealKey: Buffer;
+  readonly #onPiece: () => void;
   #held: Buffer[] | null = null;
   #isLarge = false;
 
-  constructor(db: Db, upload: UploadRow, sealKey: Buffer) {
+  /** `onPiece` is told as often as a piece is read, in whatever pass: the work goes on. */
+  constructor(db: Db, upload: UploadRow, sealKey: Buffer, onPiece = () => {}) {
     this.#db = db;
     this.#upload = upload;
     this.#sealKey = sealKey;
+    this.#onPiece = onPiece;
   }
 
   /** The first pass: the frame, and how many items stand where. Problems: as of `pieces`, and invalid_json. */
@@ -122,6 +119,7 @@ export class DocumentSource {
     let bytes = 0;
     for await (const piece of withoutMark(this.#decoded())) {
       bytes += piece.length;
+      this.#onPiece();
       this.#isLarge ||= bytes > HELD_BYTES_MAX;
       if (this.#isLarge) held.length = 0;
       else held.push(piece);
@@ -174,33 +172,11 @@ function notJson({ line, column, detail }: JsonFault): Problem {
   });
 }
 
-/** RFC 9659: 8 MiB of window at most. 2^23 bytes. */
-const ZSTD_WINDOW_LOG_MAX = Math.log2(limits.zstdWindowBytesMax);
-
-function decoderOf(encoding: string) {
-  const chunkSize = PIECE_BYTES;
-  switch (encoding) {
-    case 'zstd':
-      return createZstdDecompress({
-        chunkSize,
-        params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
-      });
-    case 'gzip':
-      return createGunzip({ chunkSize });
-    case 'br':
-      return createBrotliDecompress({ chunkSize });
-    case 'deflate':
-      return createInflate({ chunkSize });
-    default:
-      return null;
-  }
-}
-
 async function* decompressed(
   encoding: string,
   source: AsyncGenerator<Buffer>,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const decoder = decoderOf(encoding);
+  const decoder = decoderOf(encoding as Encoding, PIECE_BYTES);
   if (decoder === null) return yield* source;
   let given = 0;
   async function* counted(): AsyncGenerator<Buffer> {

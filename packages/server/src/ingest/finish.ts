@@ -14,6 +14,7 @@ import {
   settleAbsence,
 } from './absence.ts';
 import { DocumentRefused, type Report } from './draft.rules.ts';
+import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
 import { freeScopes, saveAnalysis } from './frame.queries.ts';
@@ -28,6 +29,7 @@ import {
   type Tally,
 } from './receipt.rules.ts';
 import { Notes } from './report-notes.decode.ts';
+import { setAsideDetail } from './setback.rules.ts';
 import type { Site } from './sites.ts';
 import type { Survey } from './survey.rules.ts';
 import { type UploadRow } from './upload.queries.ts';
@@ -213,8 +215,8 @@ function refusedReceipt(upload: UploadRow, report: Report, { tally, notes }: Sur
 
 /** An upload that was tried too often without getting any further. */
 export async function giveUp(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
-  const detail = 'Processing stopped without a result too often.';
-  return await end(deps, upload, 'failed', null, { code: 'processing_failed', detail });
+  const problem = { code: 'processing_failed', detail: setAsideDetail(upload.fault) };
+  return await end(deps, upload, 'failed', null, problem);
 }
 
 /** What an error means for the upload; rethrows defects and unavailable databases. */
@@ -227,7 +229,8 @@ export async function settleFailure(
   if (error instanceof ScopeBusy) {
     const db = deps.database.tenant(upload.tenant_id);
     await freeScopes(db, upload.tenant_id, upload.id);
-    await requeueUpload(db, upload, deps.clock.nowMs() + SCOPE_RETRY_MS, 1);
+    const notBefore = deps.clock.nowMs() + SCOPE_RETRY_MS;
+    await requeueUpload(db, upload, { notBefore, fault: null, attempts: 1 });
     return 'requeued';
   }
   if (error instanceof DocumentRefused) {
@@ -248,32 +251,4 @@ export async function settleFailure(
     return await end(deps, upload, 'refused', null, problem);
   }
   throw error;
-}
-
-async function end(
-  deps: IngestDeps,
-  upload: UploadRow,
-  state: 'refused' | 'failed',
-  receipt: Receipt | null,
-  problem: { code: string; detail: string; pointer?: string },
-): Promise<Outcome> {
-  const nowMs = deps.clock.nowMs();
-  const ended = await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await freeScopes(tx, upload.tenant_id, upload.id);
-    await deleteBatches(tx, upload.tenant_id, upload.id);
-    await insertEvent(tx, {
-      tenant_id: upload.tenant_id,
-      id: newId(nowMs),
-      at: nowMs,
-      kind: `upload.${state}`,
-      data: JSON.stringify({ upload_id: upload.id, code: problem.code }),
-    });
-    return await endUpload(tx, upload, {
-      state,
-      receipt: receipt === null ? null : JSON.stringify(receipt),
-      problem: JSON.stringify(problem),
-      nowMs,
-    });
-  });
-  return ended === 0 ? 'lost' : state;
 }

@@ -39,7 +39,7 @@ import {
   setDefaultRef,
   touchAssets,
 } from './frame.queries.ts';
-import { type FrameCounts, noFrame, type Tally, tallyRejection } from './receipt.rules.ts';
+import { type FrameCounts, noFrame } from './receipt.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 export interface FrameAccount {
@@ -376,12 +376,4 @@ export async function settleRef(
   await markClaimedDefault(tx, tenantId, ref.id);
   await setDefaultRef(tx, tenantId, asset.id, ref.id, defaultId);
   return { id: ref.id, isDefault: true, warning: null };
-}
-
-/** Rejections of assets, dependencies, relationships and endpoints stand in the receipt like those of findings. */
-export function tallyFrame(tally: Tally, report: Report): void {
-  const { assets, components, relationships, endpoints } = report;
-  for (const list of [assets, components, relationships, endpoints]) {
-    for (const rejection of list.rejections) tallyRejection(tally, rejection);
-  }
 }

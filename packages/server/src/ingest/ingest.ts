@@ -6,11 +6,12 @@
 import { limits } from '@muster/contract';
 import { DocumentSource } from './document.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
-import { type Frame, type FrameAccount, needsFallback, settleFrame, tallyFrame } from './frame.ts';
+import { type Frame, type FrameAccount, needsFallback, settleFrame } from './frame.ts';
 import { type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { makePlan } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
+import { insertRejections } from './rejection.queries.ts';
 import { isRehearsal, rehearse } from './rehearse.ts';
 import { settleSites, takeScopes } from './sites.ts';
 import type { Survey } from './survey.rules.ts';
@@ -27,11 +28,12 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   if (upload.attempt - upload.progress_attempt > limits.uploadAttemptsMax) {
     return await giveUp(deps, upload);
   }
-  const source = new DocumentSource(db, upload, deps.sealKey);
+  const source = new DocumentSource(db, upload, deps.sealKey, deps.onProgress);
   try {
     const reading = await openReport(upload, source);
     const survey = await surveyItems(deps, upload, reading);
-    tallyFrame(survey.tally, reading.report);
+    survey.takeFrame(reading.report);
+    if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
     if (mustRefuse(survey.tally)) return await refuse(deps, upload, reading, survey);
     const progress = {
       decoded_bytes: reading.document.decodedBytes,
@@ -77,6 +79,19 @@ async function applyReport(
     sites: sites.all,
     absences: plan.absences,
     notes: [report.notes, survey.notes, sites.notes, details],
+  });
+}
+
+/** What could not be used stays to be looked at, whether the report is accepted or refused. */
+async function storeRejections(deps: IngestDeps, upload: UploadRow, survey: Survey): Promise<void> {
+  if (survey.rejected.length === 0) return;
+  const ids = { tenant_id: upload.tenant_id, upload_id: upload.id };
+  await deps.database.transaction(upload.tenant_id, async (tx) => {
+    await holdLease(deps, tx, { upload, scopes: 0 }, {});
+    await insertRejections(
+      tx,
+      survey.rejected.map((rejection, seq) => ({ ...ids, seq, ...rejection })),
+    );
   });
 }
 

@@ -3,25 +3,38 @@
 
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { limits } from '@muster/contract';
 import { type Database, openInWorker, type WorkerData } from '../db/db.ts';
+import { dbFailure } from '../db/db-errors.ts';
 import { present } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
+import { claimNext } from './claim.ts';
+import { Turns } from './fairness.rules.ts';
 import { type IngestDeps, processUpload } from './ingest.ts';
+import { setBack } from './setbacks.ts';
 import { type UploadRow } from './upload.queries.ts';
-import { claimUpload, requeueUpload } from './upload-work.queries.ts';
 
 export interface IngestWorkerData {
   readonly database: WorkerData['data'];
   readonly holder: string;
   readonly sealKey: Uint8Array;
   readonly secretKey: Uint8Array;
+  /** For tests: a module whose `probe` is called with every claimed upload, in this thread; it may crash or stall. */
+  readonly probe: string | null;
+  /** Whose upload ended the thread before this one: the others come first now. */
+  readonly servedLast: Served | null;
 }
+
+export type Served = Pick<UploadRow, 'tenant_id' | 'runner_id'>;
+
+export type Probe = (upload: UploadRow) => void;
 
 export type ToWorker = 'wake' | 'stop';
 
 export type FromWorker =
   | { readonly kind: 'ready' }
+  | { readonly kind: 'claimed'; readonly from: Served }
+  /** The upload in work here goes on. */
+  | { readonly kind: 'progress' }
   | {
       readonly kind: 'ended';
       readonly tenantId: string;
@@ -39,9 +52,6 @@ export type FromWorker =
 
 /** Without a wake-up (another node received it, or a retry is due) the queue is looked at this often. */
 const LOOK_MS = 1000;
-
-/** After a fault the upload waits: 2 s, 4 s, 8 s. */
-const RETRY_BASE_MS = 1000;
 
 const port = present(parentPort, 'the parent of the ingest worker');
 const clock = systemClock;
@@ -61,26 +71,28 @@ function fault(uploadId: string | null, error: unknown): void {
   tell({ kind: 'fault', uploadId, message, stack: stack ?? '' });
 }
 
-async function work(database: Database): Promise<void> {
+async function work(database: Database, probe: Probe | null): Promise<void> {
   const deps: IngestDeps = {
     database,
     clock,
     sealKey: Buffer.from(data.sealKey),
     secretKey: Buffer.from(data.secretKey),
+    onProgress: () => tell({ kind: 'progress' }),
   };
+  const turns = new Turns();
+  if (data.servedLast !== null) turns.note(data.servedLast);
   while (!stopping) {
     wake = new AbortController();
     const { signal } = wake;
-    const upload = await claim(database);
+    const upload = await claim(database, turns);
     if (upload === undefined) await clock.sleep(LOOK_MS, signal);
-    else await one(deps, upload);
+    else await one(deps, upload, probe);
   }
 }
 
-async function claim(database: Database): Promise<UploadRow | undefined> {
+async function claim(database: Database, turns: Turns): Promise<UploadRow | undefined> {
   try {
-    const nowMs = clock.nowMs();
-    return await claimUpload(database.system(), data.holder, nowMs, nowMs + limits.uploadLeaseMs);
+    return await claimNext({ database, clock, holder: data.holder, turns });
   } catch (error) {
     fault(null, error);
     await clock.sleep(LOOK_MS);
@@ -88,7 +100,7 @@ async function claim(database: Database): Promise<UploadRow | undefined> {
   }
 }
 
-async function one(deps: IngestDeps, upload: UploadRow): Promise<void> {
+async function one(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Promise<void> {
   const startedMs = clock.monotonicMs();
   const ended = (outcome: string): void =>
     tell({
@@ -99,15 +111,38 @@ async function one(deps: IngestDeps, upload: UploadRow): Promise<void> {
       attempt: upload.attempt,
       durationMs: clock.monotonicMs() - startedMs,
     });
+  tell({ kind: 'claimed', from: { tenant_id: upload.tenant_id, runner_id: upload.runner_id } });
   try {
+    probe?.(upload);
     ended(await processUpload(deps, upload));
   } catch (error) {
-    // A defect or an unavailable database: the attempt counts, so a poisonous upload ends as `failed`.
     fault(upload.id, error);
-    const notBefore = clock.nowMs() + RETRY_BASE_MS * 2 ** upload.attempt;
-    await requeueUpload(deps.database.tenant(upload.tenant_id), upload, notBefore, 0);
-    ended('requeued');
+    ended(await giveBack(deps, upload, isAway(error) ? 'unavailable' : 'error'));
   }
+}
+
+/** A database that is away comes back: until then nothing else could be done here either. */
+async function giveBack(
+  deps: IngestDeps,
+  upload: UploadRow,
+  why: 'unavailable' | 'error',
+): Promise<string> {
+  while (true) {
+    try {
+      return await setBack(deps, upload, why);
+    } catch (error) {
+      fault(upload.id, error);
+      if (stopping) return 'lost';
+      await clock.sleep(LOOK_MS, wake.signal);
+      tell({ kind: 'progress' });
+    }
+  }
+}
+
+/** Lost or full: then no upload can be processed. Slow statements and locks may be the upload's own doing. */
+function isAway(error: unknown): boolean {
+  const kind = dbFailure(error)?.kind;
+  return kind === 'connection' || kind === 'full' || kind === 'disk';
 }
 
 /** Of 20 levels: enough that requests and the writer go first when the processor is short. */
@@ -119,7 +154,9 @@ if (process.platform === 'linux') setPriority(NICE);
 const database = await openInWorker(data.database);
 tell({ kind: 'ready' });
 try {
-  await work(database);
+  const { probe = null } =
+    data.probe === null ? {} : ((await import(data.probe)) as { probe?: Probe });
+  await work(database, probe);
 } finally {
   await database.close();
   port.close();

@@ -16,6 +16,8 @@ export interface IngestDeps {
   readonly secretKey: Buffer;
   /** For tests: called after each committed step; may throw to play a crash. */
   readonly checkpoint?: (step: string) => void;
+  /** A sign that the work goes on; a worker that gives none for limits.uploadStallMs is ended (workers.ts). */
+  readonly onProgress?: () => void;
 }
 
 /** Another worker has the upload now: stop at once, write nothing. */
@@ -53,6 +55,7 @@ export async function extendHold(
   progress: Parameters<typeof extendLease>[3],
 ): Promise<[number, number]> {
   const until = deps.clock.nowMs() + limits.uploadLeaseMs;
+  deps.onProgress?.();
   return await Promise.all([
     extendLease(db, upload, until, progress),
     extendScopes(db, upload.tenant_id, upload.id, until),

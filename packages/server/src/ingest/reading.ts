@@ -103,7 +103,7 @@ export async function surveyItems(
   for await (const items of source.items(document, lists)) {
     for (const { bytes, list, index, members } of items) {
       if (bytes === null) {
-        survey.reject(tooLarge(`${list}/${index}`));
+        survey.reject(tooLarge(`${list}/${index}`), null);
         continue;
       }
       const value = parseItem(bytes);
@@ -111,7 +111,7 @@ export async function surveyItems(
         warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
       }
       const item = pass.read(value, list, index);
-      if (item.outcome !== 'finding') survey.take(item);
+      if (item.outcome !== 'finding') survey.take(item, value);
       else {
         const raw = rawHash(contextOf(list), bytes);
         survey.takeFinding(item.draft, evidenceOf(item.draft, deps.secretKey), raw);

@@ -6,9 +6,10 @@ import { createHash, hash, type Hash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { limits } from '@muster/contract';
-import type { Database } from '../db/db.ts';
+import type { Database, Db } from '../db/db.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Encoding } from '../lib/decompress.ts';
 import { newId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { randomBytes } from '../lib/random.ts';
@@ -16,15 +17,16 @@ import type { UploadContext } from './draft.rules.ts';
 import { seal } from './seal.format.ts';
 import {
   countNewestAnalyses,
-  countWaiting,
   deleteReceiving,
   findIdempotency,
   findUpload,
   forgetIdempotencyKey,
+  inFlight,
   insertChunk,
   insertUpload,
   markAnswered,
   markReceived,
+  noteStored,
   rememberIdempotency,
   sameUploads,
   type UploadRow,
@@ -35,14 +37,18 @@ export interface ReceiveDeps {
   readonly clock: Clock;
   /** Seals chunks; derived from the master key. */
   readonly sealKey: Buffer;
+  /** Stored bytes of one tenant's uploads that may be arriving, waiting or in work. */
+  readonly waitingBytesMax: number;
+  /** Milliseconds in which one upload is finished here, as of late. */
+  readonly paceMs: () => number;
+  /** Whether the disk of the database is nearly full. */
+  readonly isStorageLow: () => boolean;
 }
-
-export type WireEncoding = 'identity' | 'gzip' | 'zstd' | 'deflate' | 'br';
 
 export interface Incoming {
   /** The body as it arrives: already bounded in bytes and in rate by the HTTP edge. */
   readonly body: AsyncIterable<Uint8Array>;
-  readonly encoding: WireEncoding;
+  readonly encoding: Encoding;
   readonly format: 'auto' | 'ctis' | 'sarif';
   readonly context: UploadContext;
   readonly commandId: string | null;
@@ -59,7 +65,7 @@ export interface Received {
   readonly joined: boolean;
 }
 
-/** Receives one upload. Problems: rate_limited, digest_mismatch, idempotency_key_reused, what the body stream throws. */
+/** Receives one upload. Problems: rate_limited, storage_full, digest_mismatch, idempotency_key_reused, what the body stream throws. */
 export async function receiveUpload(
   deps: ReceiveDeps,
   caller: RunnerCaller,
@@ -67,19 +73,14 @@ export async function receiveUpload(
 ): Promise<Received> {
   const { tenantId } = caller;
   const db = deps.database.tenant(tenantId);
-  if ((await countWaiting(db, tenantId)) >= limits.uploadsWaitingPerTenantMax) {
-    throw new Problem(
-      'rate_limited',
-      'Too many uploads of this tenant are waiting to be processed.',
-      {
-        retryAfterSeconds: 30,
-      },
-    );
-  }
+  // Before anything is written, so that a flood costs reads only …
+  await admit(deps, db, tenantId, 1);
   const row = newRow(deps, caller, incoming);
   const uploadId = row.id as UploadId;
   await insertUpload(db, row);
   try {
+    // … and once it counts itself: of many that come at once, no more stay than there is room for.
+    await admit(deps, db, tenantId, 0);
     const arrived = await storeBody(deps, row, incoming);
     const earlier = await findEarlier(deps, row, incoming, arrived.sha256);
     if (earlier !== null) {
@@ -92,6 +93,29 @@ export async function receiveUpload(
     await dropReceiving(deps.database, tenantId, uploadId);
     throw error;
   }
+}
+
+/** Half of what is in flight is done by then; deployed clients wait for at most 5 minutes (RP §13). */
+const retryAfterSeconds = (uploads: number, paceMs: number): number =>
+  Math.min(Math.max(Math.ceil((uploads * paceMs) / 2000), 1), 300);
+
+/** Whether the tenant may have what it has in flight and `more` than that. Problems: rate_limited, storage_full. */
+async function admit(deps: ReceiveDeps, db: Db, tenantId: string, more: 0 | 1): Promise<void> {
+  if (deps.isStorageLow()) {
+    throw new Problem('storage_full', 'The disk of the server is nearly full.');
+  }
+  const { uploads, bytes } = await inFlight(db, tenantId);
+  const tooMany = uploads + more > limits.uploadsWaitingPerTenantMax;
+  // An upload that is alone is never too large for the queue: nobody would make room for it.
+  const tooMuch = bytes + more > deps.waitingBytesMax && uploads + more > 1;
+  if (!tooMany && !tooMuch) return;
+  throw new Problem(
+    'rate_limited',
+    `${uploads} uploads of this tenant are waiting to be processed.`,
+    {
+      retryAfterSeconds: retryAfterSeconds(uploads, deps.paceMs()),
+    },
+  );
 }
 
 function newRow(deps: ReceiveDeps, caller: RunnerCaller, incoming: Incoming): UploadRow {
@@ -116,7 +140,7 @@ function newRow(deps: ReceiveDeps, caller: RunnerCaller, incoming: Incoming): Up
     progress_attempt: 0,
     lease_until: null,
     lease_holder: null,
-    not_before: nowMs,
+    not_before: 0,
     received_at: nowMs,
     started_at: null,
     finished_at: null,
@@ -127,12 +151,14 @@ function newRow(deps: ReceiveDeps, caller: RunnerCaller, incoming: Incoming): Up
     items_done: null,
     receipt: null,
     problem: null,
+    fault: null,
+    raw_deleted_at: null,
   };
 }
 
 interface Stored {
   readonly sha256: Buffer;
-  readonly encoding: WireEncoding;
+  readonly encoding: Encoding;
   readonly wireBytes: number;
   readonly storedBytes: number;
 }
@@ -179,6 +205,9 @@ function verify(incoming: Incoming, sha256: Buffer, sha512: Hash | null): void {
   }
 }
 
+/** Every 4 MiB it is asked whether there is still room: what arrives at the same time exceeds it by that much each. */
+const CHUNKS_PER_ADMISSION = 16;
+
 /** Writes the source in sealed chunks of limits.uploadChunkBytes, each durable before the next is read. */
 async function storeChunks(
   deps: ReceiveDeps,
@@ -202,6 +231,9 @@ async function storeChunks(
     seq += 1;
     pending = [];
     pendingBytes = 0;
+    if (seq % CHUNKS_PER_ADMISSION !== 0) return;
+    if ((await noteStored(db, row.tenant_id, row.id, storedBytes)) === 0) throw tookTooLong();
+    await admit(deps, db, row.tenant_id, 0);
   };
   for await (const chunk of source) {
     pending.push(chunk);
@@ -293,11 +325,14 @@ async function settle(
       }
     }
     if ((await markReceived(tx, { tenantId, uploadId, ...stored, nowMs })) === 0) {
-      throw new Problem('unavailable', 'The body took so long that its beginning was removed.');
+      throw tookTooLong();
     }
     return { uploadId, replayed: false, joined: false };
   });
 }
+
+const tookTooLong = (): Problem =>
+  new Problem('unavailable', 'The body took so long that its beginning was removed.');
 
 /** The answer was written out whole: from now on an identical upload is a new sighting. */
 export async function noteAnswered(deps: ReceiveDeps, row: UploadRow): Promise<void> {

@@ -12,7 +12,7 @@ import type { Reading } from './reading.ts';
 import { addCounts, noBatch } from './receipt.rules.ts';
 import { settleSites } from './sites.ts';
 import type { Survey } from './survey.rules.ts';
-import { deleteChunks, type UploadRow } from './upload.queries.ts';
+import { deleteSomeChunks, markRawDeleted, type UploadRow } from './upload.queries.ts';
 import { readItems, type Sink } from './write-batches.ts';
 import type { UploadContext } from './draft.rules.ts';
 
@@ -50,10 +50,15 @@ export async function rehearse(
   const receipt = receiptOfFinished(upload, done, absence, counter.counts);
   await database.transaction(tenantId, async (tx) => {
     await holdLease(deps, tx, { upload, scopes: 0 }, { items_done: survey.tally.received });
-    await deleteChunks(tx, tenantId, uploadId);
     await endProcessed(tx, upload, receipt, clock.nowMs());
   });
+  const db = database.tenant(tenantId);
+  while ((await deleteSomeChunks(db, tenantId, uploadId, CHUNKS_PER_STEP)) > 0);
+  await markRawDeleted(db, tenantId, uploadId, clock.nowMs());
 }
+
+/** Deleted by one statement: 4 MiB, so that the writer is never held for long. */
+const CHUNKS_PER_STEP = 16;
 
 /** Counts what batches would write. */
 class Counter implements Sink {

@@ -8,6 +8,7 @@ import type { FindingDraft, Item, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
 import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
+import { rejectedItemText } from './rejected-item.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 
 /** One analysis on one asset: what is matched, and judged for absence, together. */
@@ -15,6 +16,11 @@ export interface Group {
   readonly analysis: number;
   /** Index into the report's assets; null: the upload's fallback asset. */
   readonly asset: number | null;
+}
+
+/** A rejection with the text of its item, masked and cut; null for items that weren't read. */
+export interface RejectedItem extends Located {
+  readonly item: string | null;
 }
 
 /** `rowOf` for items without a row. */
@@ -25,6 +31,8 @@ export class Survey {
   readonly notes: Notes;
   readonly tally: Tally = noTally();
   readonly groups: Group[] = [];
+  /** The first limits.uploadRejectionsMax rejections, which stay to be looked at. */
+  readonly rejected: RejectedItem[] = [];
   /** A row for each finding, in the order of the document. */
   readonly evidence = new EvidenceTable();
   readonly #groupOf = new GrowingInts();
@@ -36,9 +44,9 @@ export class Survey {
     this.notes = notes;
   }
 
-  /** Takes in the next item, which is no finding. */
-  take(item: Exclude<Item, { outcome: 'finding' }>): void {
-    if (item.outcome === 'rejected') return this.reject(item.rejection);
+  /** Takes in the next item, which is no finding; `value` as it was sent. */
+  take(item: Exclude<Item, { outcome: 'finding' }>, value: unknown): void {
+    if (item.outcome === 'rejected') return this.reject(item.rejection, rejectedItemText(value));
     this.tally.received += 1;
     this.tally.notProblem += 1;
     this.#rowOf.push(NO_ROW);
@@ -52,11 +60,25 @@ export class Survey {
     this.#suppressed.push(draft.suppressed ? 1 : 0);
   }
 
-  reject(rejection: Located): void {
+  /** `item`: its text, as it may be stored; null where it wasn't read. */
+  reject(rejection: Located, item: string | null): void {
     this.tally.received += 1;
     this.tally.rejected += 1;
-    tallyRejection(this.tally, rejection);
+    this.#note(rejection, item);
     this.#rowOf.push(NO_ROW);
+  }
+
+  /** Rejections of the lists of the frame stand in the receipt like those of findings. */
+  takeFrame({ assets, components, relationships, endpoints }: Report): void {
+    for (const list of [assets, components, relationships, endpoints]) {
+      for (const rejection of list.rejections) this.#note(rejection, null);
+    }
+  }
+
+  #note(rejection: Located, item: string | null): void {
+    tallyRejection(this.tally, rejection);
+    if (this.rejected.length < limits.uploadRejectionsMax)
+      this.rejected.push({ ...rejection, item });
   }
 
   /** The row of an item, by its number in the order they were taken in; NO_ROW when it isn't a finding. */

@@ -1,13 +1,45 @@
 // SQL of uploads as work: claims with a lease, progress, the end, what committed batches counted.
 
+import type { UploadFault } from '@muster/contract';
 import { sql } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { skipLocked } from '../db/dialect.ts';
 import { PROCESSING, RECEIVED, type UploadRow, WAITING } from './upload.queries.ts';
 
-/** Claims one waiting upload (system scope): the oldest due one, or one whose worker's lease has ended. */
+/** The uploads that one runner of one tenant has waiting and in work. */
+export interface UploadFlow {
+  readonly tenant_id: string;
+  readonly runner_id: string;
+  /** Under a lease that runs. */
+  readonly in_work: number;
+  /** When the oldest one arrived that may be claimed now; null: none may. */
+  readonly due_since: number | null;
+}
+
+/** May be claimed: waiting and due, or left behind by a worker whose lease has ended. */
+const isDue = (nowMs: number) =>
+  sql<boolean>`((state = ${RECEIVED} and not_before <= ${nowMs}) or (state = ${PROCESSING} and lease_until < ${nowMs}))`;
+
+/** Who has uploads waiting or in work (system scope): bounded by limits.uploadsWaitingPerTenantMax for each tenant. */
+export async function uploadFlows(db: Db, nowMs: number): Promise<UploadFlow[]> {
+  const held = sql`state = ${PROCESSING} and lease_until >= ${nowMs}`;
+  return await db
+    .selectFrom('upload')
+    .select([
+      'tenant_id',
+      'runner_id',
+      sql<number>`sum(case when ${held} then 1 else 0 end)`.as('in_work'),
+      sql<number | null>`min(case when ${isDue(nowMs)} then received_at end)`.as('due_since'),
+    ])
+    .where('state', 'in', WAITING)
+    .groupBy(['tenant_id', 'runner_id'])
+    .execute();
+}
+
+/** Claims the oldest due upload of one runner (system scope); undefined when others took what was due. */
 export async function claimUpload(
   db: Db,
+  { tenant_id: tenantId, runner_id: runnerId }: Pick<UploadFlow, 'tenant_id' | 'runner_id'>,
   holder: string,
   nowMs: number,
   leaseUntil: number,
@@ -18,15 +50,12 @@ export async function claimUpload(
         cte
           .selectFrom('upload')
           .select(['tenant_id', 'id'])
-          .where('not_before', '<=', nowMs)
-          .where((eb) =>
-            eb.or([
-              eb('state', '=', RECEIVED),
-              eb.and([eb('state', '=', PROCESSING), eb('lease_until', '<', nowMs)]),
-            ]),
-          )
+          .where('tenant_id', '=', tenantId)
+          .where('runner_id', '=', runnerId)
+          .where(isDue(nowMs))
           .where('state', 'in', WAITING)
-          .orderBy('not_before')
+          .orderBy('received_at')
+          .orderBy('id')
           .limit(1),
       ),
     )
@@ -99,12 +128,21 @@ export async function endUpload(
   return Number(result.numUpdatedRows);
 }
 
-/** processing → received, to be claimed again not before `notBefore`. `attempts`: how many to give back. */
+/** How an upload goes back to the queue. */
+export interface Requeue {
+  /** Claimed again not before this time; 0: at once, whatever any node's clock says. */
+  readonly notBefore: number;
+  /** Why its newest attempt ended; null: nothing was wrong with it. */
+  readonly fault: UploadFault | null;
+  /** Attempts to give back. */
+  readonly attempts: 0 | 1;
+}
+
+/** processing → received, guarded by the lease. */
 export async function requeueUpload(
   db: Db,
   upload: Pick<UploadRow, 'tenant_id' | 'id' | 'lease_holder' | 'attempt'>,
-  notBefore: number,
-  attempts: number,
+  { notBefore, fault, attempts }: Requeue,
 ): Promise<number> {
   const result = await db
     .updateTable('upload')
@@ -114,6 +152,7 @@ export async function requeueUpload(
       lease_holder: null,
       not_before: notBefore,
       attempt: eb('attempt', '-', attempts),
+      ...(fault === null ? {} : { fault }),
     }))
     .where('tenant_id', '=', upload.tenant_id)
     .where('id', '=', upload.id)
@@ -124,14 +163,31 @@ export async function requeueUpload(
   return Number(result.numUpdatedRows);
 }
 
-/** Everything that a dead worker held goes back at once, with the attempt counted. `holder` null: any worker's. */
-export async function releaseHeldBy(db: Db, holder: string | null, nowMs: number): Promise<number> {
-  let query = db
+/** What one worker holds (system scope): one upload, or none. */
+export async function heldBy(db: Db, holder: string): Promise<UploadRow[]> {
+  return await db
+    .selectFrom('upload')
+    .selectAll()
+    .where('state', 'in', WAITING)
+    .where('state', '=', PROCESSING)
+    .where('lease_holder', '=', holder)
+    .execute();
+}
+
+/** Everything that workers of a process before this one held goes back at once, with the attempt counted. */
+export async function releaseAllHeld(db: Db): Promise<number> {
+  const result = await db
     .updateTable('upload')
-    .set({ state: 'received', lease_until: null, lease_holder: null, not_before: nowMs })
-    .where('state', '=', 'processing');
-  if (holder !== null) query = query.where('lease_holder', '=', holder);
-  const result = await query.executeTakeFirst();
+    .set({
+      state: 'received',
+      lease_until: null,
+      lease_holder: null,
+      not_before: 0,
+      fault: 'process_ended',
+    })
+    .where('state', 'in', WAITING)
+    .where('state', '=', PROCESSING)
+    .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
 

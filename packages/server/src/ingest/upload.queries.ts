@@ -45,15 +45,49 @@ export async function readChunk(
   return row?.sealed;
 }
 
-/** Removes an upload that is still being received, with its chunks; any other stays as it is. */
-export async function deleteReceiving(db: Db, tenantId: string, uploadId: string): Promise<void> {
-  const result = await db
+/** Removes an upload that is still being received, with its chunks; any other stays as it is. In a transaction. */
+export async function deleteReceiving(tx: Db, tenantId: string, uploadId: string): Promise<void> {
+  await tx
     .deleteFrom('upload')
     .where('tenant_id', '=', tenantId)
     .where('id', '=', uploadId)
     .where('state', '=', RECEIVING)
+    .execute();
+  // Also when upkeep removed the row before: pieces that came in since belong to nobody.
+  await tx
+    .deleteFrom('upload_chunk')
+    .where('tenant_id', '=', tenantId)
+    .where('upload_id', '=', uploadId)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('upload')
+            .select('id')
+            .where('tenant_id', '=', tenantId)
+            .where('id', '=', uploadId),
+        ),
+      ),
+    )
+    .execute();
+}
+
+/** How much of a body has arrived; zero rows: it is not wanted any more. */
+export async function noteStored(
+  db: Db,
+  tenantId: string,
+  uploadId: string,
+  storedBytes: number,
+): Promise<number> {
+  const result = await db
+    .updateTable('upload')
+    .set({ stored_bytes: storedBytes })
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', uploadId)
+    .where('state', '=', 'receiving')
+    .where('finished_at', 'is', null)
     .executeTakeFirst();
-  if (Number(result.numDeletedRows) > 0) await deleteChunks(db, tenantId, uploadId);
+  return Number(result.numUpdatedRows);
 }
 
 export async function findUpload(
@@ -90,11 +124,11 @@ export async function markReceived(db: Db, arrived: Arrived): Promise<number> {
       wire_bytes: arrived.wireBytes,
       stored_bytes: arrived.storedBytes,
       received_at: arrived.nowMs,
-      not_before: arrived.nowMs,
     })
     .where('tenant_id', '=', arrived.tenantId)
     .where('id', '=', arrived.uploadId)
     .where('state', '=', 'receiving')
+    .where('finished_at', 'is', null)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
@@ -136,14 +170,33 @@ export async function countNewestAnalyses(
   return Number(row?.analyses ?? 0);
 }
 
-export async function countWaiting(db: Db, tenantId: string): Promise<number> {
-  const row = await db
-    .selectFrom('upload')
-    .select(sql<number>`count(*)`.as('waiting'))
-    .where('tenant_id', '=', tenantId)
-    .where('state', 'in', WAITING)
-    .executeTakeFirst();
-  return Number(row?.waiting ?? 0);
+export interface InFlight {
+  readonly uploads: number;
+  /** As stored: sealed and compressed. */
+  readonly bytes: number;
+}
+
+/** What of one tenant is arriving, waiting or in work. */
+export async function inFlight(db: Db, tenantId: string): Promise<InFlight> {
+  const part = (states: 'arriving' | 'waiting') =>
+    db
+      .selectFrom('upload')
+      .select([
+        sql<number>`count(*)`.as('uploads'),
+        sql<number>`coalesce(sum(stored_bytes), 0)`.as('bytes'),
+      ])
+      .where('tenant_id', '=', tenantId)
+      .$call((query) =>
+        states === 'arriving'
+          ? query.where('state', '=', RECEIVING)
+          : query.where('state', 'in', WAITING),
+      );
+  // Two parts, because each has its partial index.
+  const rows = await part('arriving').unionAll(part('waiting')).execute();
+  return {
+    uploads: rows.reduce((sum, row) => sum + Number(row.uploads), 0),
+    bytes: rows.reduce((sum, row) => sum + Number(row.bytes), 0),
+  };
 }
 
 export async function markAnswered(
@@ -219,17 +272,24 @@ export async function forgetIdempotency(db: Db, beforeMs: number): Promise<void>
 
 // ---------------------------------------------------------------- upkeep
 
-/** Bodies that stopped arriving, and raw uploads past their keeping: a few at a time. */
-export async function staleReceiving(
-  db: Db,
-  beforeMs: number,
-  limit: number,
-): Promise<{ tenant_id: string; id: string }[]> {
+/** Bodies that stopped arriving are given up: from now on nothing can make them whole (`finished_at`). */
+export async function giveUpReceiving(db: Db, beforeMs: number, nowMs: number): Promise<void> {
+  await db
+    .updateTable('upload')
+    .set({ finished_at: nowMs })
+    .where('state', '=', RECEIVING)
+    .where('received_at', '<', beforeMs)
+    .where('finished_at', 'is', null)
+    .execute();
+}
+
+/** Bodies that were given up, a few at a time. */
+export async function givenUp(db: Db, limit: number): Promise<{ tenant_id: string; id: string }[]> {
   return await db
     .selectFrom('upload')
     .select(['tenant_id', 'id'])
     .where('state', '=', RECEIVING)
-    .where('received_at', '<', beforeMs)
+    .where('finished_at', 'is not', null)
     .limit(limit)
     .execute();
 }
@@ -243,7 +303,7 @@ export async function allReceiving(db: Db): Promise<{ tenant_id: string; id: str
     .execute();
 }
 
-/** Ended uploads past their keeping that still have their bytes. */
+/** Ended uploads past their keeping that still have their bytes, oldest first. */
 export async function staleRaw(
   db: Db,
   beforeMs: number,
@@ -251,23 +311,58 @@ export async function staleRaw(
 ): Promise<{ tenant_id: string; id: string }[]> {
   return await db
     .selectFrom('upload')
-    .innerJoin('upload_chunk', (join) =>
-      join
-        .onRef('upload_chunk.tenant_id', '=', 'upload.tenant_id')
-        .onRef('upload_chunk.upload_id', '=', 'upload.id')
-        .on('upload_chunk.seq', '=', 0),
-    )
-    .select(['upload.tenant_id', 'upload.id'])
-    .where('upload.finished_at', '<', beforeMs)
+    .select(['tenant_id', 'id'])
+    .where('finished_at', '<', beforeMs)
+    .where('finished_at', 'is not', null)
+    .where('raw_deleted_at', 'is', null)
+    .where('state', 'in', ['processed', 'refused', 'failed'])
+    .orderBy('finished_at')
     .limit(limit)
     .execute();
 }
 
-export async function deleteChunks(db: Db, tenantId: string, uploadId: string): Promise<void> {
-  await db
+/** Deletes the first `limit` chunks; returns how many there were. Without its first chunk an upload has no bytes. */
+export async function deleteSomeChunks(
+  db: Db,
+  tenantId: string,
+  uploadId: string,
+  limit: number,
+): Promise<number> {
+  const result = await db
     .deleteFrom('upload_chunk')
     .where('tenant_id', '=', tenantId)
     .where('upload_id', '=', uploadId)
+    .where((eb) =>
+      eb(
+        'seq',
+        'in',
+        eb
+          .selectFrom('upload_chunk as first')
+          .select('first.seq')
+          .where('first.tenant_id', '=', tenantId)
+          .where('first.upload_id', '=', uploadId)
+          .orderBy('first.seq')
+          .limit(limit),
+      ),
+    )
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+/** The bytes of an ended upload are gone; its receipt stays. */
+export async function markRawDeleted(
+  db: Db,
+  tenantId: string,
+  uploadId: string,
+  nowMs: number,
+): Promise<void> {
+  await db
+    .updateTable('upload')
+    .set({ raw_deleted_at: nowMs })
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', uploadId)
+    .where('raw_deleted_at', 'is', null)
+    .where('state', 'in', ['processed', 'refused', 'failed'])
     .execute();
 }
 

@@ -1,6 +1,13 @@
 // Upload rows as the wire shows them: the job of a runner, the upload of an operator.
 
-import { type ErrorCode, errors, type Receipt, type Upload } from '@muster/contract';
+import {
+  type ErrorCode,
+  errors,
+  type Receipt,
+  type RejectedItem,
+  type Upload,
+} from '@muster/contract';
+import type { RejectionRow } from './rejection.queries.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -74,5 +81,14 @@ export function uploadView(row: UploadRow): Upload {
     context: JSON.parse(row.context) as unknown,
     receipt,
     problem: storedProblem(row) as Upload['problem'],
+    fault: row.fault,
+    raw_deleted_at: isoOrNull(row.raw_deleted_at),
   };
 }
+
+export const rejectionView = ({ pointer, code, detail, item }: RejectionRow): RejectedItem => ({
+  pointer,
+  code,
+  detail,
+  item,
+});

@@ -1,17 +1,20 @@
 // Uploads as operators see them, and what upkeep removes.
 
 import { limits } from '@muster/contract';
-import type { Database } from '../db/db.ts';
+import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseId, type TenantId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
+import { type RejectionRow, rejectionsPage } from './rejection.queries.ts';
 import {
-  deleteChunks,
   deleteReceiving,
+  deleteSomeChunks,
   findUpload,
   forgetIdempotency,
+  givenUp,
+  giveUpReceiving,
+  markRawDeleted,
   pageUploads,
-  staleReceiving,
   staleRaw,
   type UploadRow,
 } from './upload.queries.ts';
@@ -43,8 +46,28 @@ export async function showUpload(
   return row;
 }
 
-/** Removed in one round: small steps, so that upkeep never holds the writer for long. */
-const REMOVED_PER_ROUND = 20;
+/** The items of one upload that could not be used, after the given one. Problem: not_found. */
+export async function listRejections(
+  database: Database,
+  tenantId: TenantId,
+  idText: string,
+  afterSeq: number,
+  limit: number,
+): Promise<RejectionRow[]> {
+  const { id } = await showUpload(database, tenantId, idText);
+  // The cursor comes from outside: the column holds no larger numbers.
+  const after = Math.max(-1, Math.min(afterSeq, limits.uploadRejectionsMax));
+  return await rejectionsPage(database.lists(tenantId), tenantId, id, after, limit);
+}
+
+/** Looked at in one round. */
+const UPLOADS_PER_ROUND = 100;
+
+/** Deleted by one statement: 4 MiB, so that the writer is never held for long. */
+const CHUNKS_PER_STEP = 16;
+
+/** In one round of a minute: 1 GiB, more than a server takes in. */
+const STEPS_PER_ROUND = 256;
 
 /** Bodies that stopped arriving, raw bytes past their keeping, old Idempotency-Keys. The receipts stay. */
 export async function pruneUploads(
@@ -54,14 +77,39 @@ export async function pruneUploads(
 ): Promise<number> {
   const nowMs = clock.nowMs();
   const db = database.system();
-  const abandoned = await staleReceiving(db, nowMs - limits.uploadReceivingMs, REMOVED_PER_ROUND);
-  for (const upload of abandoned) {
-    await database.transaction('system', async (tx) =>
-      deleteReceiving(tx, upload.tenant_id, upload.id),
-    );
+  const lists = database.systemLists();
+  await giveUpReceiving(db, nowMs - limits.uploadReceivingMs, nowMs);
+  const steps = { left: STEPS_PER_ROUND };
+  let removed = 0;
+  for (const { tenant_id: tenantId, id } of await givenUp(lists, UPLOADS_PER_ROUND)) {
+    if (!(await deleteRaw(db, tenantId, id, steps))) break;
+    await database.transaction('system', async (tx) => deleteReceiving(tx, tenantId, id));
+    removed += 1;
   }
-  const old = await staleRaw(database.systemLists(), nowMs - keepMs, REMOVED_PER_ROUND);
-  for (const upload of old) await deleteChunks(db, upload.tenant_id, upload.id);
+  for (const { tenant_id: tenantId, id } of await staleRaw(
+    lists,
+    nowMs - keepMs,
+    UPLOADS_PER_ROUND,
+  )) {
+    if (!(await deleteRaw(db, tenantId, id, steps))) break;
+    await markRawDeleted(db, tenantId, id, nowMs);
+    removed += 1;
+  }
   await forgetIdempotency(db, nowMs - limits.idempotencyMs);
-  return abandoned.length + old.length;
+  return removed;
+}
+
+/** Deletes the bytes of one upload in small steps; false: the steps of this round were too few, the next goes on. */
+async function deleteRaw(
+  db: Db,
+  tenantId: string,
+  uploadId: string,
+  steps: { left: number },
+): Promise<boolean> {
+  while (steps.left > 0) {
+    steps.left -= 1;
+    const deleted = await deleteSomeChunks(db, tenantId, uploadId, CHUNKS_PER_STEP);
+    if (deleted < CHUNKS_PER_STEP) return true;
+  }
+  return false;
 }

@@ -1,16 +1,18 @@
-// The ingest threads as the main thread sees them: started, woken, replaced when they die, stopped. Requests wait here
-// for the end of their upload; a wake-up is a hint, the database is the truth.
+// The ingest threads as the main thread sees them: started, woken, watched, replaced when they die, stopped. One document
+// may cost a thread (its memory is bounded, and a stall is ended), never the process. Requests wait here for the end of
+// their upload; a wake-up is a hint, the database is the truth.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { limits } from '@muster/contract';
+import { limits, type UploadFault } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
-import type { FromWorker, IngestWorkerData, ToWorker } from './ingest.worker.ts';
+import type { FromWorker, IngestWorkerData, Served, ToWorker } from './ingest.worker.ts';
+import { setBack } from './setbacks.ts';
 import { allReceiving, deleteReceiving, findUpload, type UploadRow } from './upload.queries.ts';
-import { releaseHeldBy } from './upload-work.queries.ts';
+import { heldBy, releaseAllHeld } from './upload-work.queries.ts';
 
 export interface WorkersDeps {
   readonly database: Database;
@@ -19,6 +21,10 @@ export interface WorkersDeps {
   readonly sealKey: Buffer;
   readonly secretKey: Buffer;
   readonly count: number;
+  /** The heap of one thread, MiB; a document that needs more ends its thread. */
+  readonly heapMiBMax: number;
+  /** For tests: see IngestWorkerData. */
+  readonly probe: string | null;
   readonly onEnded: (outcome: string, durationMs: number) => void;
 }
 
@@ -28,24 +34,67 @@ const LOOK_MS = 250;
 /** A thread that dies at once again must not take the processor. */
 const RESTART_MS = 1000;
 
+/** How often upkeep calls `watch`. */
+export const WATCH_EVERY_MS = 5000;
+
+/** One upload's time weighs a tenth: the pace follows what the last few dozen took. */
+const PACE_WEIGHT = 0.1;
+
+interface Thread {
+  readonly worker: Worker;
+  readonly holder: string;
+  /** Since its last sign of progress; null: nothing is in work there. */
+  silentMs: number | null;
+  /** Whose upload it claimed last. */
+  served: Served | null;
+  /** What its end means for the upload that it holds. */
+  fault: UploadFault;
+}
+
 export class IngestWorkers {
   readonly #deps: WorkersDeps;
-  readonly #workers = new Set<Worker>();
+  readonly #threads = new Set<Thread>();
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #replacing = new Set<Promise<void>>();
   #stopping = false;
+  #watchedMs: number;
+  #msPerUpload = 1000;
 
   constructor(deps: WorkersDeps) {
     this.#deps = deps;
+    this.#watchedMs = deps.clock.monotonicMs();
+  }
+
+  /** Milliseconds in which these threads together finish one upload, as of late. */
+  get paceMs(): number {
+    return this.#msPerUpload / this.#deps.count;
   }
 
   start(): void {
-    for (let i = 0; i < this.#deps.count; i += 1) this.#spawn();
+    for (let i = 0; i < this.#deps.count; i += 1) this.#spawn(null);
   }
 
   /** There is an upload to process. */
   wake(): void {
-    for (const worker of this.#workers) worker.postMessage('wake' satisfies ToWorker);
+    for (const { worker } of this.#threads) worker.postMessage('wake' satisfies ToWorker);
+  }
+
+  /**
+   * Ends threads that have an upload in work and made no progress for limits.uploadStallMs. Time in which this
+   * process was itself stalled or asleep counts against nobody.
+   */
+  watch(): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const passedMs = Math.min(nowMs - this.#watchedMs, 2 * WATCH_EVERY_MS);
+    this.#watchedMs = nowMs;
+    for (const thread of this.#threads) {
+      if (thread.silentMs === null) continue;
+      thread.silentMs += passedMs;
+      if (thread.silentMs < limits.uploadStallMs) continue;
+      thread.fault = 'stalled';
+      this.#deps.log.error({ holder: thread.holder }, 'an ingest thread stalled and is ended');
+      void thread.worker.terminate();
+    }
   }
 
   /** The upload when it has ended, or as it stands after `ms` milliseconds. */
@@ -63,7 +112,7 @@ export class IngestWorkers {
   /** Lets the uploads in work come to their end for at most `ms`, then ends the threads; leases go back. */
   async stop(ms: number): Promise<void> {
     this.#stopping = true;
-    const ends = [...this.#workers].map(async (worker) => {
+    const ends = [...this.#threads].map(async ({ worker }) => {
       const exited = once(worker, 'exit');
       worker.postMessage('stop' satisfies ToWorker);
       const late = new AbortController();
@@ -86,33 +135,50 @@ export class IngestWorkers {
     if (waiters.size === 0) this.#waiting.delete(uploadId);
   }
 
-  #spawn(): void {
-    const { database, log, sealKey, secretKey, clock } = this.#deps;
+  #spawn(servedLast: Served | null): void {
+    const { database, log, sealKey, secretKey, clock, heapMiBMax, probe } = this.#deps;
     const holder = newId<string>(clock.nowMs());
     const link = database.workerData();
-    const data: IngestWorkerData = { database: link.data, holder, sealKey, secretKey };
+    const data: IngestWorkerData = {
+      database: link.data,
+      holder,
+      sealKey,
+      secretKey,
+      probe,
+      servedLast,
+    };
     const worker = new Worker(new URL('./ingest.worker.ts', import.meta.url), {
       workerData: data,
       transferList: link.transfer,
+      resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
       name: 'muster-ingest',
-      resourceLimits: { maxYoungGenerationSizeMb: Number(process.env['YG'] ?? 16) },
     });
-    this.#workers.add(worker);
-    worker.on('message', (message: FromWorker) => this.#hear(message));
-    worker.on('error', (error) => log.error({ err: error, holder }, 'an ingest thread died'));
+    const thread: Thread = { worker, holder, silentMs: null, served: null, fault: 'crashed' };
+    this.#threads.add(thread);
+    worker.on('message', (message: FromWorker) => this.#hear(thread, message));
+    worker.on('error', (error) => {
+      // Worker threads, ERR_WORKER_OUT_OF_MEMORY: its heap reached the bound, and only the thread ended.
+      const { code } = error as { code?: unknown };
+      if (code === 'ERR_WORKER_OUT_OF_MEMORY') thread.fault = 'out_of_memory';
+      log.error({ err: error, holder }, 'an ingest thread died');
+    });
     worker.on('exit', () => {
-      this.#workers.delete(worker);
-      const replacing = this.#replace(holder).finally(() => this.#replacing.delete(replacing));
+      this.#threads.delete(thread);
+      const replacing = this.#replace(thread).finally(() => this.#replacing.delete(replacing));
       this.#replacing.add(replacing);
     });
   }
 
-  /** What a dead thread held goes back to the queue at once, and another takes its place. */
-  async #replace(holder: string): Promise<void> {
+  /** What a dead thread held is set back, and another takes its place. */
+  async #replace({ holder, fault, served }: Thread): Promise<void> {
     const { database, clock, log } = this.#deps;
     try {
-      const released = await releaseHeldBy(database.system(), holder, clock.nowMs());
-      if (released > 0) log.warn({ holder, released }, 'uploads went back to the queue');
+      for (const upload of await heldBy(database.system(), holder)) {
+        const why = this.#stopping ? 'process_ended' : fault;
+        const outcome = await setBack(this.#deps, upload, why);
+        log.warn({ holder, upload_id: upload.id, why, outcome }, 'an upload was set back');
+        this.#tellWaiting(upload.id);
+      }
     } catch (error) {
       // The lease ends by itself after limits.uploadLeaseMs.
       if (!this.#stopping)
@@ -120,37 +186,50 @@ export class IngestWorkers {
     }
     if (this.#stopping) return;
     await clock.sleep(RESTART_MS);
-    if (!this.#stopping) this.#spawn();
+    if (!this.#stopping) this.#spawn(served);
   }
 
-  #hear(message: FromWorker): void {
+  #hear(thread: Thread, message: FromWorker): void {
     const { log, onEnded } = this.#deps;
     switch (message.kind) {
       case 'ready':
         log.debug('an ingest thread is ready');
+        break;
+      case 'claimed':
+        thread.served = message.from;
+        thread.silentMs = 0;
+        break;
+      case 'progress':
+        thread.silentMs = 0;
         break;
       case 'fault':
         log.error(message, 'processing an upload failed');
         break;
       case 'ended': {
         const { uploadId, outcome, durationMs, attempt } = message;
+        thread.silentMs = null;
+        this.#msPerUpload += PACE_WEIGHT * (durationMs - this.#msPerUpload);
         log.info(
           { upload_id: uploadId, outcome, attempt, duration_ms: Math.round(durationMs) },
           'upload',
         );
         onEnded(outcome, durationMs);
-        for (const hear of this.#waiting.get(uploadId) ?? []) hear();
+        this.#tellWaiting(uploadId);
         break;
       }
     }
   }
+
+  #tellWaiting(uploadId: string): void {
+    for (const hear of this.#waiting.get(uploadId) ?? []) hear();
+  }
 }
 
 /** At the start of the only process on this database nobody else can hold an upload: all leases are void. */
-export async function releaseAll(database: Database, clock: Clock): Promise<number> {
+export async function releaseAll(database: Database): Promise<number> {
   // Nobody can be sending to a process that has just begun.
   for (const { tenant_id: tenantId, id } of await allReceiving(database.systemLists())) {
     await database.transaction('system', async (tx) => deleteReceiving(tx, tenantId, id));
   }
-  return await releaseHeldBy(database.system(), null, clock.nowMs());
+  return await releaseAllHeld(database.system());
 }

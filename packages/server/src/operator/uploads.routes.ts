@@ -1,10 +1,10 @@
-// Uploads over HTTP, the operator's side: list, show with the receipt.
+// Uploads over HTTP, the operator's side: list, show with the receipt, what was rejected.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
 import { answer, type Gate, route } from '../http/route.ts';
-import { uploadView } from '../ingest/upload.view.format.ts';
-import { listUploads, showUpload } from '../ingest/uploads.ts';
+import { rejectionView, uploadView } from '../ingest/upload.view.format.ts';
+import { listRejections, listUploads, showUpload } from '../ingest/uploads.ts';
 import type { Caller } from '../keys/authenticate.ts';
 import type { OperatorDeps } from './deps.ts';
 import { cursorOf, limitOf, pageOf } from './page.ts';
@@ -26,4 +26,14 @@ export function uploadRoutes(
   route(app, gate, endpoints.showUpload, async ({ caller, params }) =>
     answer(200, uploadView(await showUpload(database, caller.tenantId, params.id))),
   );
+  route(app, gate, endpoints.listUploadRejections, async ({ caller, params, query }) => {
+    const limit = limitOf(query);
+    const [after = -1] = cursorOf(query, ['number']) ?? [];
+    const seq = Number(after);
+    const rows = await listRejections(database, caller.tenantId, params.id, seq, limit);
+    return answer(
+      200,
+      pageOf(rows, limit, rejectionView, (row) => [row.seq]),
+    );
+  });
 }

@@ -94,7 +94,7 @@ const canonical = (value: unknown): string =>
 function sums(format: Format, document: unknown): unknown {
   const survey = new Survey(new Notes());
   for (const item of decode(format, document).items()) {
-    if (item.outcome !== 'finding') survey.take(item);
+    if (item.outcome !== 'finding') survey.take(item, null);
     else {
       const draft = { ...item.draft, detail: () => item.draft.detail };
       survey.takeFinding(draft, evidenceOf(draft, SECRET_KEY), SECRET_KEY);

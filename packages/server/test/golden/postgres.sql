@@ -73,20 +73,38 @@ update "runner" set "presence" = $1, "presence_since" = $2 where "tenant_id" = $
 -- presence: flush of key use
 update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_used_from" = "given"."last_used_from" from json_populate_recordset(null::"api_key", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."key_id" = "given"."key_id"
 
+-- uploads: who waits
+select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= $1 then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= $2) or (state = 'processing' and lease_until < $3)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
+
 -- uploads: claim
-with "next" as (select "tenant_id", "id" from "upload" where "not_before" <= $1 and ("state" = 'received' or ("state" = 'processing' and "lease_until" < $2)) and "state" in ('received', 'processing') order by "not_before" limit $3 for update skip locked) update "upload" set "state" = $4, "attempt" = "attempt" + $5, "lease_until" = $6, "lease_holder" = $7, "started_at" = $8 where (tenant_id, id) in (select tenant_id, id from next) returning *
+with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') order by "received_at", "id" limit $5 for update skip locked) update "upload" set "state" = $6, "attempt" = "attempt" + $7, "lease_until" = $8, "lease_holder" = $9, "started_at" = $10 where (tenant_id, id) in (select tenant_id, id from next) returning *
 
 -- uploads: extend lease
 update "upload" set "lease_until" = $1, "items_done" = $2 where "tenant_id" = $3 and "id" = $4 and "state" = $5 and "lease_holder" = $6 and "attempt" = $7
 
 -- uploads: requeue
-update "upload" set "state" = $1, "lease_until" = $2, "lease_holder" = $3, "not_before" = $4, "attempt" = "attempt" - $5 where "tenant_id" = $6 and "id" = $7 and "state" = $8 and "lease_holder" = $9 and "attempt" = $10
+update "upload" set "state" = $1, "lease_until" = $2, "lease_holder" = $3, "not_before" = $4, "attempt" = "attempt" - $5, "fault" = $6 where "tenant_id" = $7 and "id" = $8 and "state" = $9 and "lease_holder" = $10 and "attempt" = $11
 
 -- uploads: the same before
 select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" = $3 and "context_digest" = $4 and "id" != $5 and "state" in ($6, $7, $8, $9) and "received_at" > $10 order by "id" desc limit $11
 
+-- uploads: in flight
+select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing')
+
+-- uploads: held by a worker
+select * from "upload" where "state" in ('received', 'processing') and "state" = 'processing' and "lease_holder" = $1
+
 -- uploads: stale raw
-select "upload"."tenant_id", "upload"."id" from "upload" inner join "upload_chunk" on "upload_chunk"."tenant_id" = "upload"."tenant_id" and "upload_chunk"."upload_id" = "upload"."id" and "upload_chunk"."seq" = $1 where "upload"."finished_at" < $2 limit $3
+select "tenant_id", "id" from "upload" where "finished_at" < $1 and "finished_at" is not null and "raw_deleted_at" is null and "state" in ($2, $3, $4) order by "finished_at" limit $5
+
+-- uploads: some chunks
+delete from "upload_chunk" where "tenant_id" = $1 and "upload_id" = $2 and "seq" in (select "first"."seq" from "upload_chunk" as "first" where "first"."tenant_id" = $3 and "first"."upload_id" = $4 order by "first"."seq" limit $5)
+
+-- uploads: given up
+select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished_at" is not null limit $1
+
+-- uploads: rejections
+select * from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" > $3 order by "seq" limit $4
 
 -- scopes: take
 insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values ($1, $2, $3, $4, $5, $6) on conflict do nothing

@@ -22,6 +22,7 @@ import * as inventory from '../../src/findings/inventory.queries.ts';
 import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
+import * as rejections from '../../src/ingest/rejection.queries.ts';
 import * as work from '../../src/ingest/upload-work.queries.ts';
 import * as uploads from '../../src/ingest/upload.queries.ts';
 import * as keyScopes from '../../src/keys/key-scopes.queries.ts';
@@ -65,9 +66,11 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
     presence.markSilent(db, { tenant_id: ID, id: ID, last_seen_at: 1 }, 'offline', 2),
   'presence: flush of key use': (db) =>
     presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
-  'uploads: claim': (db) => work.claimUpload(db, ID, 1, 2),
+  'uploads: who waits': (db) => work.uploadFlows(db, 1),
+  'uploads: claim': (db) => work.claimUpload(db, { tenant_id: ID, runner_id: ID }, ID, 1, 2),
   'uploads: extend lease': (db) => work.extendLease(db, UPLOAD, 2, { items_done: 1 }),
-  'uploads: requeue': (db) => work.requeueUpload(db, UPLOAD, 2, 1),
+  'uploads: requeue': (db) =>
+    work.requeueUpload(db, UPLOAD, { notBefore: 2, fault: 'error', attempts: 1 }),
   'uploads: the same before': (db) =>
     uploads.sameUploads(
       db,
@@ -75,7 +78,12 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       new Uint8Array(32),
       1,
     ),
+  'uploads: in flight': (db) => uploads.inFlight(db, ID),
+  'uploads: held by a worker': (db) => work.heldBy(db, ID),
   'uploads: stale raw': (db) => uploads.staleRaw(db, 1, 10),
+  'uploads: some chunks': (db) => uploads.deleteSomeChunks(db, ID, ID, 16),
+  'uploads: given up': (db) => uploads.givenUp(db, 10),
+  'uploads: rejections': (db) => rejections.rejectionsPage(db, ID, ID, -1, 10),
   'scopes: take': (db) => frame.takeScope(db, ID, SCOPE, ID, 1, 2),
   'analyses: save': (db) =>
     frame.saveAnalysis(db, {

@@ -73,20 +73,38 @@ update "runner" set "presence" = ?, "presence_since" = ? where "tenant_id" = ? a
 -- presence: flush of key use
 update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" = ? and "key_id" = ?
 
+-- uploads: who waits
+select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= ? then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
+
 -- uploads: claim
-with "next" as (select "tenant_id", "id" from "upload" where "not_before" <= ? and ("state" = 'received' or ("state" = 'processing' and "lease_until" < ?)) and "state" in ('received', 'processing') order by "not_before" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
+with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = ? and "runner_id" = ? and ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) and "state" in ('received', 'processing') order by "received_at", "id" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
 
 -- uploads: extend lease
 update "upload" set "lease_until" = ?, "items_done" = ? where "tenant_id" = ? and "id" = ? and "state" = ? and "lease_holder" = ? and "attempt" = ?
 
 -- uploads: requeue
-update "upload" set "state" = ?, "lease_until" = ?, "lease_holder" = ?, "not_before" = ?, "attempt" = "attempt" - ? where "tenant_id" = ? and "id" = ? and "state" = ? and "lease_holder" = ? and "attempt" = ?
+update "upload" set "state" = ?, "lease_until" = ?, "lease_holder" = ?, "not_before" = ?, "attempt" = "attempt" - ?, "fault" = ? where "tenant_id" = ? and "id" = ? and "state" = ? and "lease_holder" = ? and "attempt" = ?
 
 -- uploads: the same before
 select * from "upload" where "tenant_id" = ? and "runner_id" = ? and "sha256" = ? and "context_digest" = ? and "id" != ? and "state" in (?, ?, ?, ?) and "received_at" > ? order by "id" desc limit ?
 
+-- uploads: in flight
+select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" = 'receiving' union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" in ('received', 'processing')
+
+-- uploads: held by a worker
+select * from "upload" where "state" in ('received', 'processing') and "state" = 'processing' and "lease_holder" = ?
+
 -- uploads: stale raw
-select "upload"."tenant_id", "upload"."id" from "upload" inner join "upload_chunk" on "upload_chunk"."tenant_id" = "upload"."tenant_id" and "upload_chunk"."upload_id" = "upload"."id" and "upload_chunk"."seq" = ? where "upload"."finished_at" < ? limit ?
+select "tenant_id", "id" from "upload" where "finished_at" < ? and "finished_at" is not null and "raw_deleted_at" is null and "state" in (?, ?, ?) order by "finished_at" limit ?
+
+-- uploads: some chunks
+delete from "upload_chunk" where "tenant_id" = ? and "upload_id" = ? and "seq" in (select "first"."seq" from "upload_chunk" as "first" where "first"."tenant_id" = ? and "first"."upload_id" = ? order by "first"."seq" limit ?)
+
+-- uploads: given up
+select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished_at" is not null limit ?
+
+-- uploads: rejections
+select * from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "seq" > ? order by "seq" limit ?
 
 -- scopes: take
 insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?) on conflict do nothing

@@ -1,11 +1,16 @@
 // Every error that the endpoint table documents, provoked: a code without a case fails, and so does a case that the
-// table doesn't know. Codes that need a broken disk or a poisoned upload are listed with their reason.
+// table doesn't know. What can't be provoked beside other calls has a server of its own: a database that goes away, a
+// disk that is nearly full.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Endpoint, endpointList, type ErrorCode, errors } from '@muster/contract';
-import { makeThings, type Things } from './endpoint-table.ts';
-import { provocationOf } from './provocations.ts';
+import { present } from '../../src/lib/assert.ts';
+import { testDatabaseUrl } from '../../../../tools/postgres.ts';
+import { type CutOff, cutOff } from './cut-off.ts';
+import { callOf, makeThings, type Things } from './endpoint-table.ts';
+import { POISON_PROBE } from './poison.probe.ts';
+import { goodKey, provocationOf } from './provocations.ts';
 import { exchange, placeOf, problemOf, send } from './wire.ts';
 import { forgiveFailures, startWorld, type World } from './world.ts';
 
@@ -16,11 +21,15 @@ const PLACED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_parameter',
 ]);
 
-/** `<endpoint> <code>`, or a code for every endpoint → why no request can provoke it here. */
-const NOT_PROVOKED: Readonly<Record<string, string>> = {
-  processing_failed: 'needs a document that kills the worker three times: the crash tests do that',
-  unavailable: 'needs a database that is away; readyz has its own test below',
-};
+/** Codes for which the whole server must be in trouble: provoked further down. */
+const TROUBLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'unavailable',
+  'storage_full',
+  'processing_failed',
+]);
+
+const documenting = (code: ErrorCode): Endpoint[] =>
+  endpointList.filter(({ errors: codes }) => (codes as readonly ErrorCode[]).includes(code));
 
 const isForbiddenNonsense = (endpoint: Endpoint, code: ErrorCode): boolean =>
   code === 'forbidden' && endpoint.auth.kind === 'operator' && endpoint.auth.role === 'viewer';
@@ -29,19 +38,15 @@ describe('documented errors', { concurrency: true }, () => {
   let world: World;
   let things: Things;
   before(async () => {
-    world = await startWorld('sqlite', { MUSTER_TRUSTED_PROXIES: '127.0.0.1' });
+    const env = { MUSTER_TRUSTED_PROXIES: '127.0.0.1' };
+    world = await startWorld('sqlite', env);
     things = await makeThings(world);
   });
   after(async () => await world.stop());
 
   for (const endpoint of endpointList) {
     for (const code of endpoint.errors) {
-      const reason = NOT_PROVOKED[code];
-      if (reason !== undefined) {
-        test(`${endpoint.id} answers ${code}`, { skip: reason });
-        continue;
-      }
-      if (isForbiddenNonsense(endpoint, code)) continue;
+      if (TROUBLE.has(code) || isForbiddenNonsense(endpoint, code)) continue;
       test(`${endpoint.id} answers ${code} as the registry says`, async () => {
         const provoke = provocationOf(endpoint, code);
         assert.ok(provoke !== null, `no case provokes ${code} at ${endpoint.id}`);
@@ -55,6 +60,79 @@ describe('documented errors', { concurrency: true }, () => {
         assert.ok(!String(problem['instance']).includes('?'), 'no query in instance');
       });
     }
+  }
+});
+
+describe('a database that is away', { concurrency: false }, () => {
+  let world: World;
+  let things: Things;
+  let way: CutOff;
+  before(async () => {
+    way = await cutOff(await testDatabaseUrl());
+    world = await startWorld('postgres', { MUSTER_DATABASE_URL: way.url });
+    things = await makeThings(world);
+  });
+  after(async () => {
+    way.mend();
+    await world.stop();
+    await way.close();
+  });
+
+  for (const endpoint of documenting('unavailable')) {
+    test(`${endpoint.id} answers unavailable with Retry-After, and again as before afterwards`, async () => {
+      const key = goodKey({ world, things, endpoint });
+      const call = { key, ...callOf(endpoint, things) };
+      assert.ok((await send(world.url, call)).status < 300);
+      way.cut();
+      // Signs of life can't be written either: from then on a heartbeat would be a false 200.
+      await assert.rejects(world.server.round());
+      problemOf(await send(world.url, call), 'unavailable');
+      assert.equal((await send(world.url, { path: '/healthz' })).status, 200);
+      way.mend();
+      await world.server.round();
+      const { status, text } = await send(world.url, call);
+      assert.ok(status < 300, text);
+    });
+  }
+});
+
+describe('a disk that is nearly full', { concurrency: false }, () => {
+  let world: World;
+  let things: Things;
+  let free = Number.MAX_SAFE_INTEGER;
+  before(async () => {
+    world = await startWorld('sqlite', {}, { freeBytes: async () => free });
+    things = await makeThings(world);
+    free = 0;
+    await world.server.round();
+  });
+  after(async () => await world.stop());
+
+  for (const endpoint of documenting('storage_full')) {
+    test(`${endpoint.id} answers storage_full with Retry-After`, async () => {
+      const key = goodKey({ world, things, endpoint });
+      const answer = await send(world.url, { key, ...callOf(endpoint, things) });
+      problemOf(answer, 'storage_full');
+    });
+  }
+});
+
+describe('a document that crashes its worker', () => {
+  let world: World;
+  let things: Things;
+  before(async () => {
+    world = await startWorld('sqlite', {}, { ingestProbe: POISON_PROBE });
+    things = await makeThings(world);
+  });
+  after(async () => await world.stop());
+
+  for (const endpoint of documenting('processing_failed')) {
+    test(`${endpoint.id} answers processing_failed, and with which upload`, async () => {
+      const provoke = present(provocationOf(endpoint, 'processing_failed'), 'a case');
+      const problem = problemOf(await provoke({ world, things, endpoint }), 'processing_failed');
+      assert.match(String(problem['detail']), /3 times .* crashed/);
+      assert.equal(typeof problem['upload_id'], 'string');
+    });
   }
 });
 

@@ -89,6 +89,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   showScan: of('scan'),
   listUploads: apart,
   showUpload: of('upload'),
+  listUploadRejections: of('upload'),
   listFindings: apart,
   showFinding: of('finding'),
   changeFinding: { ...of('finding'), body: () => ({ status: 'confirmed' }) },

@@ -4,6 +4,7 @@
 import type { Endpoint, ErrorCode } from '@muster/contract';
 import { limits } from '@muster/contract';
 import { callOf, type Things } from './endpoint-table.ts';
+import { eventually } from '../harness.ts';
 import { ctis, sarif } from './reports.ts';
 import { type Answer, exchange, type Fields, ok, type Sending, send } from './wire.ts';
 import {
@@ -105,6 +106,18 @@ const reusedKey: Provoke = async (scene) => {
   return await good(scene, { headers, body: document(scene, '') });
 };
 
+/** What crashes its thread (poison.probe.ts) is tried several times; who asks again with the same key hears its end. */
+const poisonous: Provoke = async (scene) => {
+  const change = {
+    path: pathWith(scene, 'category=crash'),
+    headers: { 'idempotency-key': `poison-${scene.endpoint.id}` },
+  };
+  return await eventually(async () => {
+    const answer = await good(scene, change);
+    return answer.status !== 202 && answer;
+  });
+};
+
 /** A fresh runner hands in: the refusals of one test must not limit another's. */
 const BY_CODE: Partial<Record<ErrorCode, Provoke>> = {
   unauthorized: async (scene) =>
@@ -136,6 +149,7 @@ const BY_CODE: Partial<Record<ErrorCode, Provoke>> = {
       body: { version: '2.1.0', runs: 'none' },
     }),
   not_ctis: async (scene) => await good(scene, { body: '[1, 2]' }),
+  processing_failed: poisonous,
   report_refused: async (scene) => await good(scene, { body: document(scene, '7, 8, 9') }),
 };
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import { limits, type Role } from '@muster/contract';
+import type { Ports } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -67,6 +68,7 @@ async function makeTenant(database: Database, tenantId: TenantId): Promise<Tenan
 export async function startWorld(
   backend: Backend = 'sqlite',
   env: Record<string, string> = {},
+  ports: Partial<Ports> = {},
 ): Promise<World> {
   const place = await emptyPlace(backend);
   const config = readConfig({ ...place.env, ...env });
@@ -84,7 +86,7 @@ export async function startWorld(
   const own = await makeTenant(database, ownId);
   const other = await makeTenant(database, otherId);
   await database.close();
-  const server = await startServer({ place, env: { MUSTER_STOP_SECONDS: '1', ...env } });
+  const server = await startServer({ place, env: { MUSTER_STOP_SECONDS: '1', ...env }, ports });
   return {
     server,
     url: server.url,

@@ -6,16 +6,20 @@ import { createRunner } from '../../src/keys/runners.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { claimNext } from '../../src/ingest/claim.ts';
+import { Turns } from '../../src/ingest/fairness.rules.ts';
 import type { UploadContext } from '../../src/ingest/draft.rules.ts';
 import { type IngestDeps, type Outcome, processUpload } from '../../src/ingest/ingest.ts';
-import { receiveUpload } from '../../src/ingest/receive.ts';
+import { type ReceiveDeps, receiveUpload } from '../../src/ingest/receive.ts';
+import { retryAfterMs } from '../../src/ingest/setback.rules.ts';
+import { setBack } from '../../src/ingest/setbacks.ts';
 import { type UploadRow } from '../../src/ingest/upload.queries.ts';
-import { claimUpload, releaseHeldBy, requeueUpload } from '../../src/ingest/upload-work.queries.ts';
-import { present } from '../../src/lib/assert.ts';
+import { releaseAllHeld } from '../../src/ingest/upload-work.queries.ts';
 import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
 import { limits } from '@muster/contract';
+import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import { temporaryDirectory } from '../db/fixture.ts';
-import { TestClock } from '../harness.ts';
+import { type Backend, TestClock } from '../harness.ts';
 
 const SEAL_KEY = Buffer.alloc(32, 1);
 const SECRET_KEY = Buffer.alloc(32, 2);
@@ -27,9 +31,10 @@ export interface Stage {
 }
 
 /** One database for many tenants: each run of a seed gets one of its own. */
-export async function openStage(): Promise<Stage> {
+export async function openStage(backend: Backend = 'sqlite'): Promise<Stage> {
   const { path: directory, remove } = await temporaryDirectory();
-  const database = await openDatabase({ url: null, directory });
+  const url = backend === 'postgres' ? await testDatabaseUrl() : null;
+  const database = await openDatabase({ url, directory });
   await migrate(database, Date.now());
   return {
     database,
@@ -65,12 +70,22 @@ export async function receive(
   format: 'sarif' | 'ctis',
   document: unknown,
   context: UploadContext = {},
+  more: Partial<ReceiveDeps> = {},
 ): Promise<string> {
   const bytes = Buffer.isBuffer(document) ? document : Buffer.from(JSON.stringify(document));
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }
-  const received = await receiveUpload({ database, clock, sealKey: SEAL_KEY }, caller, {
+  const deps: ReceiveDeps = {
+    database,
+    clock,
+    sealKey: SEAL_KEY,
+    waitingBytesMax: 2 ** 30,
+    paceMs: () => 1000,
+    isStorageLow: () => false,
+    ...more,
+  };
+  const received = await receiveUpload(deps, caller, {
     body: body(),
     encoding: 'identity',
     format,
@@ -131,9 +146,8 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
 }
 
 export const claim = async ({ database, clock }: Stage): Promise<UploadRow | undefined> => {
-  const nowMs = clock.nowMs();
-  const holder = newId<string>(nowMs);
-  return await claimUpload(database.system(), holder, nowMs, nowMs + limits.uploadLeaseMs);
+  const holder = newId<string>(clock.nowMs());
+  return await claimNext({ database, clock, holder, turns: new Turns() });
 };
 
 /** How an upload comes back to the queue when its worker is gone. */
@@ -142,12 +156,12 @@ export const RETURNS: readonly Return[] = ['lease ended', 'restart', 'thread die
 
 export async function giveBack(stage: Stage, upload: UploadRow, how: Return): Promise<void> {
   const { database, clock } = stage;
-  const nowMs = clock.nowMs();
-  const holder = present(upload.lease_holder, 'the holder of a claimed upload');
   if (how === 'lease ended') clock.advance(limits.uploadLeaseMs + 1);
-  else if (how === 'restart') await releaseHeldBy(database.system(), null, nowMs);
-  else if (how === 'thread died') await releaseHeldBy(database.system(), holder, nowMs);
-  else await requeueUpload(database.tenant(upload.tenant_id), upload, nowMs, 0);
+  else if (how === 'restart') await releaseAllHeld(database.system());
+  else {
+    await setBack(stage, upload, how === 'thread died' ? 'crashed' : 'error');
+    clock.advance(retryAfterMs(upload.attempt));
+  }
 }
 
 /** One claim and what came of it: 'crashed' when `watch` let it die, null when nothing waits. */

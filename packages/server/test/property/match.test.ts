@@ -225,7 +225,7 @@ test('every item of a report has one outcome, and refused or not the receipt add
       const document = sarifOf(random, sight);
       const survey = new Survey(new Notes());
       for (const item of decodeSarif(document).items()) {
-        if (item.outcome !== 'finding') survey.take(item);
+        if (item.outcome !== 'finding') survey.take(item, null);
         else {
           const draft = { ...item.draft, detail: () => item.draft.detail };
           survey.takeFinding(draft, evidenceOf(draft, Buffer.alloc(32)), Buffer.alloc(32));

@@ -1,0 +1,49 @@
+// The text of a rejected item as it is kept beside its rejection: the item as JSON, bounded, and nothing in it that may
+// be a secret. What was rejected was not understood, so it can't be told whether it is the finding of a secret scanner:
+// texts that quote code or values are masked in all of them. Called by the story of an upload.
+
+import { limits } from '@muster/contract';
+import { isCredentialName, MASK, maskAssignments } from './masking.rules.ts';
+
+/** Members whose texts, at any depth below them, quote what was scanned (SARIF §3.3, §3.30.13; CTIS snippets). */
+const QUOTING: ReadonlySet<string> = new Set(
+  'body code content context contextregion evidence matched matchedtext payload request response snippet value'.split(
+    ' ',
+  ),
+);
+
+/** A text of an item is shown this far: enough for a path, a rule or a sentence. */
+const TEXT_CHARS_MAX = 200;
+
+/** Deeper and longer parts of an item are left out. */
+const DEPTH_MAX = 8;
+const MEMBERS_MAX = 50;
+
+/** The item as JSON of at most limits.rejectedItemCharsMax characters; what is left out shows as `…`. */
+export function rejectedItemText(item: unknown): string {
+  const text = JSON.stringify(shown(item, false, 0)) ?? 'null';
+  const max = limits.rejectedItemCharsMax;
+  return text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`;
+}
+
+function shown(value: unknown, masked: boolean, depth: number): unknown {
+  if (typeof value === 'string') return masked ? MASK : shownText(value);
+  if (typeof value !== 'object' || value === null) return masked && value !== null ? MASK : value;
+  if (depth >= DEPTH_MAX) return '…';
+  if (Array.isArray(value)) {
+    const items = value.slice(0, MEMBERS_MAX).map((item) => shown(item, masked, depth + 1));
+    return value.length > MEMBERS_MAX ? [...items, '…'] : items;
+  }
+  const members = Object.entries(value);
+  const some = members.slice(0, MEMBERS_MAX).map(([name, member]) => {
+    const hides = masked || isCredentialName(name) || QUOTING.has(name.toLowerCase());
+    return [shownText(name), shown(member, hides, depth + 1)] as const;
+  });
+  return Object.fromEntries(members.length > MEMBERS_MAX ? [...some, ['…', '…']] : some);
+}
+
+function shownText(text: string): string {
+  const masked = maskAssignments(text.slice(0, 4 * TEXT_CHARS_MAX)).replaceAll('\u0000', '\ufffd');
+  const whole = masked.length <= TEXT_CHARS_MAX && text.length <= 4 * TEXT_CHARS_MAX;
+  return whole ? masked.toWellFormed() : `${masked.slice(0, TEXT_CHARS_MAX).toWellFormed()}…`;
+}
