@@ -62,7 +62,7 @@ for (const backend of BACKENDS) {
       const made = await Promise.all(runners.map(() => newCommand(world)));
       const shown: unknown[] = [];
       for (const { key } of runners) shown.push(...ids(await poll(world, key, '?limit=1')));
-      assert.deepEqual(shown.toSorted(), made.toSorted());
+      assert.deepEqual(new Set(shown), new Set<unknown>(made));
       for (const id of made) ok(await move(world, runners[0]?.key ?? '', id, 'acknowledge'));
     });
 
