@@ -7,7 +7,7 @@ import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ADMIN_URL_VARIABLE, startPostgres } from '../postgres.ts';
-import { deliveryRows } from './delivery.ts';
+import { deliveryRow } from './delivery.ts';
 import { printTable, type Row } from './figures.ts';
 import { heartbeatRow } from './heartbeats.ts';
 import { ingestRows, type Report } from './ingest.ts';
@@ -81,7 +81,11 @@ async function run(): Promise<Row[]> {
     });
   }
   if (wanted.has('4')) await part(rows, '4 start', async () => [await startRow()]);
-  if (wanted.has('5')) await part(rows, '5 delivery', () => deliveryRows(Number(options.runners)));
+  if (wanted.has('5')) {
+    const waiting = Number(options.runners);
+    for (const backend of ['sqlite', 'postgres'] as const)
+      await part(rows, `5 delivery, ${backend}`, async () => [await deliveryRow(backend, waiting)]);
+  }
   return rows;
 }
 

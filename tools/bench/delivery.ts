@@ -1,13 +1,12 @@
 // Row 5: how long a command takes from just before its creation is asked for to its arrival at a runner that waits in a
 // long poll, with thousands waiting: on SQLite in one process, and on PostgreSQL with three server processes.
 
-import { emptyPlace } from '../../packages/server/test/harness.ts';
+import { type Backend, emptyPlace } from '../../packages/server/test/harness.ts';
 import { ADMIN_URL_VARIABLE, startPostgres } from '../postgres.ts';
 import { median, percentile, type Row, type Series } from './figures.ts';
 import { createRunnersAtOnce, type Muster, startMuster, withMuster } from './muster.ts';
 import { epochMs, startWaitingRunners, type WaitingRunners } from './polls.ts';
 
-const RUNNERS = 2_000;
 const REPETITIONS = 3;
 /** Commands in one turn, at fixed instants; half for one runner, half for whichever takes it first. */
 const COMMANDS = 200;
@@ -23,14 +22,16 @@ interface Turn {
   readonly cpuShare: number;
 }
 
-/** Both databases. `runners`: how many wait. */
-export async function deliveryRows(runners = RUNNERS): Promise<Row[]> {
-  const embedded = await withMuster('sqlite', (server) => turns([server], runners));
-  const shared = await onPostgres((servers) => turns(servers, runners));
-  return [
-    rowOf('5a', `${runners} runners wait; SQLite, one process`, embedded),
-    rowOf('5b', `${runners} runners wait; PostgreSQL, three server processes`, shared),
-  ];
+/** `runners`: how many wait. */
+export async function deliveryRow(backend: Backend, runners: number): Promise<Row> {
+  const onOne = (): Promise<Turn[]> =>
+    withMuster('sqlite', async (server) => turns([server], runners));
+  const onThree = (): Promise<Turn[]> => onPostgres((servers) => turns(servers, runners));
+  const { id, what, measure } = {
+    sqlite: { id: '5a', what: 'SQLite, one process', measure: onOne },
+    postgres: { id: '5b', what: 'PostgreSQL, three server processes', measure: onThree },
+  }[backend];
+  return rowOf(id, `${runners} runners wait; ${what}`, await measure());
 }
 
 async function onPostgres(body: (servers: Muster[]) => Promise<Turn[]>): Promise<Turn[]> {

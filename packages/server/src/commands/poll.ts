@@ -2,6 +2,7 @@
 // then it looks at the database when it comes, when wake.ts says that there is something for it, and at the end.
 
 import { Problem } from '../lib/problem.ts';
+import { jitter } from '../lib/random.ts';
 import { claimable, type ClaimableRow, type CommandRow, pendingByIds } from './command.queries.ts';
 import type { CommandsDeps, Holder } from './commands.ts';
 import { isEligible, OFFERS_BEFORE_BEHIND, lacks, type Profile } from './eligibility.rules.ts';
@@ -15,6 +16,9 @@ export interface PollWish extends Wait {
   readonly isStillGood: () => Promise<boolean>;
 }
 
+/** A wait of 60 s ends after 54 to 60: ten thousand runners that were started at once are spread within minutes. */
+const WAIT_SPREAD = 0.05;
+
 /** Problem: unauthorized, when the key was revoked while it waited. */
 export async function poll(
   deps: CommandsDeps,
@@ -22,7 +26,9 @@ export async function poll(
   wish: PollWish,
 ): Promise<CommandRow[]> {
   let looks = 0;
-  const offers = await deps.wake.poll(holder, wish, async () => {
+  // A little less than was asked, each time another little: polls that began together must not all come back together.
+  const wait = { ms: wish.ms * (jitter(WAIT_SPREAD) - WAIT_SPREAD), gone: wish.gone };
+  const offers = await deps.wake.poll(holder, wait, async () => {
     looks += 1;
     return await look(deps, holder, wish.limit);
   });
