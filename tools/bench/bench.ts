@@ -1,5 +1,5 @@
 // `npm run bench`: the figures that Muster is held to, as ratios within one run, printed as a table or with --json.
-// `-- --only=1,2,3,4` runs some of the rows. It listens on loopback only, keeps nothing, ends by itself, and ends
+// `-- --only=1,2,3,4,5` runs some of the rows. It listens on loopback only, keeps nothing, ends by itself, and ends
 // nothing but what it started. What each row means stands in docs/performance.md.
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,6 +7,7 @@ import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ADMIN_URL_VARIABLE, startPostgres } from '../postgres.ts';
+import { deliveryRow } from './delivery.ts';
 import { printTable, type Row } from './figures.ts';
 import { heartbeatRow } from './heartbeats.ts';
 import { ingestRows, type Report } from './ingest.ts';
@@ -22,7 +23,8 @@ const RUN_MS_MAX = 900_000;
 const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: '1,2,3,4' },
+    only: { type: 'string', default: '1,2,3,4,5' },
+    runners: { type: 'string', default: '2000' },
     results: { type: 'string', default: String(RESULTS) },
   },
 });
@@ -79,6 +81,11 @@ async function run(): Promise<Row[]> {
     });
   }
   if (wanted.has('4')) await part(rows, '4 start', async () => [await startRow()]);
+  if (wanted.has('5')) {
+    const waiting = Number(options.runners);
+    for (const backend of ['sqlite', 'postgres'] as const)
+      await part(rows, `5 delivery, ${backend}`, async () => [await deliveryRow(backend, waiting)]);
+  }
   return rows;
 }
 

@@ -61,6 +61,24 @@ export async function createRunners(server: Muster, count: number): Promise<stri
   return keys;
 }
 
+/** The same for thousands, several at once. */
+export async function createRunnersAtOnce(
+  server: Muster,
+  count: number,
+): Promise<{ id: string; key: string }[]> {
+  const made: { id: string; key: string }[] = [];
+  for (let at = 0; at < count; at += 16) {
+    const some = Array.from({ length: Math.min(16, count - at) }, (_, n) =>
+      operatorCall(server, '/runners', { name: `bench-${at + n}` }),
+    );
+    for (const one of await Promise.all(some)) {
+      const { api_key: key, runner } = one as { api_key: string; runner: { id: string } };
+      made.push({ id: runner.id, key });
+    }
+  }
+  return made;
+}
+
 /** How many runners the stored fleet shows as online with metrics: what became of the heartbeats. */
 export async function countStored(server: Muster): Promise<number> {
   let count = 0;

@@ -76,7 +76,7 @@ test('a handler that throws fails its command with the message', async () => {
   const operator = { baseUrl: server.url, key: server.operatorToken };
   const { body: command } = await call(
     endpoints.createCommand,
-    { body: { type: 'scan' } },
+    { body: { type: 'scan', payload: { scanner: 'none' } } },
     operator,
   );
   const runner = await startRunner({

@@ -122,7 +122,7 @@ function Fields({ payloadFault }: { readonly payloadFault: string | null }) {
           rows={5}
           className="code"
           spellCheck={false}
-          placeholder={'{ "target": "https://github.com/example/shop" }'}
+          placeholder={'{ "scanner": "semgrep", "target": "https://github.com/example/shop" }'}
           aria-invalid={payloadFault !== null}
           aria-describedby={`${id}-fault`}
         />

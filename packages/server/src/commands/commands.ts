@@ -76,7 +76,10 @@ export async function transition(
     }
     throw new Defect('a command changed under every attempt to move it');
   });
-  if (event === 'acknowledge') deps.offers.taken(holder.runnerId, commandId);
+  if (event === 'acknowledge') {
+    deps.offers.taken(holder.runnerId, commandId);
+    deps.wake.recent.taken(commandId);
+  }
   announce(deps, row);
   if (isFreed(row)) deps.wake.runner(holder.tenantId, holder.runnerId);
   return row;

@@ -2,6 +2,7 @@
 // then it looks at the database when it comes, when wake.ts says that there is something for it, and at the end.
 
 import { Problem } from '../lib/problem.ts';
+import { jitter } from '../lib/random.ts';
 import { claimable, type ClaimableRow, type CommandRow, pendingByIds } from './command.queries.ts';
 import type { CommandsDeps, Holder } from './commands.ts';
 import { isEligible, OFFERS_BEFORE_BEHIND, lacks, type Profile } from './eligibility.rules.ts';
@@ -15,6 +16,9 @@ export interface PollWish extends Wait {
   readonly isStillGood: () => Promise<boolean>;
 }
 
+/** A wait of 60 s ends after 54 to 60: ten thousand runners that were started at once are spread within minutes. */
+const WAIT_SPREAD = 0.05;
+
 /** Problem: unauthorized, when the key was revoked while it waited. */
 export async function poll(
   deps: CommandsDeps,
@@ -22,7 +26,9 @@ export async function poll(
   wish: PollWish,
 ): Promise<CommandRow[]> {
   let looks = 0;
-  const offers = await deps.wake.poll(holder, wish, async () => {
+  // A little less than was asked, each time another little: polls that began together must not all come back together.
+  const wait = { ms: wish.ms * (jitter(WAIT_SPREAD) - WAIT_SPREAD), gone: wish.gone };
+  const offers = await deps.wake.poll(holder, wait, async () => {
     looks += 1;
     return await look(deps, holder, wish.limit);
   });
@@ -36,7 +42,10 @@ export async function poll(
   return offers.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** Waiting goes on while there is nothing but what the runner keeps ignoring: a poll in a circle helps nobody. */
+/**
+ * Waiting goes on while there is nothing but what the runner keeps ignoring, or what another is about to claim: polls in
+ * a circle help nobody. When that other doesn't claim it, wake.ts tells somebody else.
+ */
 async function look(deps: CommandsDeps, holder: Holder, limit: number): Promise<Look<string[]>> {
   const { tenantId, runnerId } = holder;
   const db = deps.database.tenant(tenantId);
@@ -45,14 +54,38 @@ async function look(deps: CommandsDeps, holder: Holder, limit: number): Promise<
   const { profile } = known;
   const free = Math.min(limit, profile.freeSlots ?? limit);
   if (free === 0) return { found: [], takes: () => false };
-  const { fresh, ignored } = await scan(deps, holder, profile, free);
-  const found = [...fresh, ...ignored].slice(0, free);
-  if (fresh.length > 0) return { found, takes: null };
+  const { fresh, elsewhere, ignored } = await scan(deps, holder, profile, free);
+  const chosen = choose(fresh, elsewhere, ignored, free);
+  const found = chosen.map(({ row }) => row.id);
+  if (fresh.length > 0) {
+    // At once, so that whoever looks next is shown something else.
+    const nowMs = deps.clock.nowMs();
+    for (const { row } of chosen)
+      deps.wake.recent.offered(runnerId, { ...row, tenant_id: tenantId }, nowMs);
+    return { found, takes: null };
+  }
   return {
     found,
     takes: (commandId, target) =>
       lacks(profile, target).length === 0 && isFresh(deps, runnerId, commandId),
   };
+}
+
+interface Offer {
+  readonly row: ClaimableRow;
+  /** Its place in the order of urgency. */
+  readonly at: number;
+}
+
+/** What nobody else is about to claim is chosen first; what is chosen comes in the order of urgency, the ignored last. */
+function choose(
+  fresh: readonly Offer[],
+  elsewhere: readonly Offer[],
+  ignored: readonly Offer[],
+  limit: number,
+): Offer[] {
+  const chosen = [...fresh, ...elsewhere].slice(0, limit).toSorted((a, b) => a.at - b.at);
+  return [...chosen, ...ignored].slice(0, limit);
 }
 
 const isFresh = (deps: CommandsDeps, runnerId: string, commandId: string): boolean =>
@@ -62,27 +95,34 @@ const isFresh = (deps: CommandsDeps, runnerId: string, commandId: string): boole
 const PAGE_ROWS = 250;
 const PAGES_MAX = 100;
 
-/** In the order of urgency: what it may take, and apart what was often offered to it and never claimed. */
+/**
+ * In the order of urgency what it may take; apart, what was just offered to another runner, and what was often offered to
+ * this one and never claimed.
+ */
 async function scan(
   deps: CommandsDeps,
   { tenantId, runnerId }: Holder,
   profile: Profile,
   limit: number,
-): Promise<{ fresh: string[]; ignored: string[] }> {
-  const { database, clock } = deps;
-  const fresh: string[] = [];
-  const ignored: string[] = [];
+): Promise<Record<'fresh' | 'elsewhere' | 'ignored', Offer[]>> {
+  const { database, clock, wake } = deps;
+  const [fresh, elsewhere, ignored]: [Offer[], Offer[], Offer[]] = [[], [], []];
+  let at = 0;
   let after: ClaimableRow | null = null;
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const db = page === 0 ? database.tenant(tenantId) : database.lists(tenantId);
-    const rows = await claimable(db, tenantId, runnerId, clock.nowMs(), after, PAGE_ROWS);
+    const nowMs = clock.nowMs();
+    const rows = await claimable(db, tenantId, runnerId, nowMs, after, PAGE_ROWS);
     for (const row of rows) {
       if (!isEligible(runnerId, profile, row)) continue;
-      (isFresh(deps, runnerId, row.id) ? fresh : ignored).push(row.id);
-      if (fresh.length === limit) return { fresh, ignored };
+      at += 1;
+      const isElsewhere = wake.recent.isWithAnother(runnerId, row.id, nowMs);
+      const kind = isElsewhere ? elsewhere : fresh;
+      (isFresh(deps, runnerId, row.id) ? kind : ignored).push({ row, at });
+      if (fresh.length === limit) return { fresh, elsewhere, ignored };
     }
     after = rows.at(-1) ?? null;
     if (rows.length < PAGE_ROWS) break;
   }
-  return { fresh, ignored };
+  return { fresh, elsewhere, ignored };
 }

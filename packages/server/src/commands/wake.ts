@@ -6,6 +6,7 @@ import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
+import { RecentOffers } from './recent-offers.ts';
 import { type Takes, type Ticket, type ReadyCommand, Waiting } from './waiting.ts';
 import { type Hint, HINTS_MAX, hintsText, readHints } from './wake.format.ts';
 import { readyAmong, readySince } from './wake.queries.ts';
@@ -36,9 +37,14 @@ const MARGIN_MS = 5000;
 /** Commands that one look shows; the next goes on from there. */
 const LOOK_ROWS = 1000;
 
+/** Offers without a claim that are passed on to others in one round: three looks each. */
+const LAPSED_MAX = 100;
+
 export class Wake {
   readonly #deps: WakeDeps;
   readonly #waiting = new Waiting();
+  /** Who is about to claim what. */
+  readonly recent = new RecentOffers();
   readonly #outbox = new Map<string, Hint>();
   readonly #ending = new AbortController();
   readonly #node: string;
@@ -172,7 +178,10 @@ export class Wake {
     for (const { tenantId } of ready) board.changed(tenantId);
     for (const { kind, id } of hints) {
       if (kind === 'runner') this.#waiting.runner(id);
-      if (kind === 'told') this.#waiting.told(id);
+      if (kind === 'told') {
+        this.recent.taken(id);
+        this.#waiting.told(id);
+      }
     }
     const wanted = ready.filter(({ tenantId }) => this.#waiting.hasPolls(tenantId));
     if (wanted.length === 0 || this.isEnding) return;
@@ -201,6 +210,7 @@ export class Wake {
     const { database, clock } = this.#deps;
     for (const commandId of this.#waiting.tailed()) this.#waiting.told(commandId);
     const nowMs = clock.nowMs();
+    for (const command of this.recent.lapsed(nowMs, LAPSED_MAX)) this.#waiting.ready(command);
     const rows = this.#waiting.hasPolls()
       ? await readySince(database.systemLists(), this.#since, nowMs, LOOK_ROWS)
       : [];

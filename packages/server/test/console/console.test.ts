@@ -177,7 +177,9 @@ describe('the console', { skip: browserMissing() }, () => {
     await dialog.getByLabel('Payload').fill('{');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByRole('alert').filter({ hasText: 'This is not JSON' }).waitFor();
-    await dialog.getByLabel('Payload').fill('{"target": "https://github.com/example/shop"}');
+    await dialog
+      .getByLabel('Payload')
+      .fill('{"scanner": "semgrep", "target": "https://github.com/example/shop"}');
     await dialog.getByRole('button', { name: 'Create' }).click();
     const row = page.getByRole('table', { name: 'commands' }).getByRole('row').nth(1);
     await row.getByText('pending').waitFor();

@@ -57,6 +57,15 @@ for (const backend of BACKENDS) {
       await Promise.all(answers);
     });
 
+    test('runners that come together are shown different commands, and none is reserved', async () => {
+      const runners = await Promise.all(Array.from({ length: 5 }, () => newRunner(world)));
+      const made = await Promise.all(runners.map(() => newCommand(world)));
+      const shown: unknown[] = [];
+      for (const { key } of runners) shown.push(...ids(await poll(world, key, '?limit=1')));
+      assert.deepEqual(new Set(shown), new Set<unknown>(made));
+      for (const id of made) ok(await move(world, runners[0]?.key ?? '', id, 'acknowledge'));
+    });
+
     test('a command that is given back reaches another runner that waits', async () => {
       const [one, two] = [await newRunner(world), await newRunner(world)];
       const id = await newCommand(world);

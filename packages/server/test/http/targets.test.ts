@@ -40,14 +40,14 @@ for (const backend of BACKENDS) {
   const pendingJobs = async (runner: Runner): Promise<unknown> =>
     ok(await runnerCall(world, runner.key, '/heartbeat', {}))['pending_jobs'];
   const whyOf = async (id: string, runner: Runner): Promise<Fields> => {
-    let next: unknown = '';
+    let next: string | null = '';
     while (next !== null) {
-      const query = next === '' ? '' : `&after=${String(next)}`;
+      const query = next === '' ? '' : `&after=${next}`;
       const path = `/api/v1/commands/${id}/waiting?limit=2${query}`;
-      const page = await look(world, world.own.viewer, path);
+      const page: Fields = await look(world, world.own.viewer, path);
       const item = (page['items'] as Fields[]).find((one) => one['runner_id'] === runner.id);
       if (item !== undefined) return item;
-      next = page['next'];
+      next = page['next'] as string | null;
     }
     return assert.fail('the runner is on no page');
   };

@@ -1,0 +1,55 @@
+// To whom a command for anybody was just offered, in memory. Nothing is reserved by it: others may claim it all the same.
+// But while one runner is about to claim, the others are better offered something else, or a whole fleet asks for the
+// oldest command and one of them gets it. Losing it costs refused claims only.
+
+import type { ReadyCommand } from './waiting.ts';
+
+interface Offer {
+  readonly command: ReadyCommand;
+  readonly runnerId: string;
+  readonly untilMs: number;
+}
+
+/** Longer than a claim takes over a slow line; a runner that doesn't claim delays the others by so much. */
+const OFFER_MS = 1000;
+
+/** About 5 MB; beyond, the oldest is forgotten. */
+const OFFERS_MAX = 10_000;
+
+export class RecentOffers {
+  /** In the order of time. */
+  readonly #offers = new Map<string, Offer>();
+
+  /** A pinned command has nobody else to be offered to. */
+  offered(runnerId: string, command: ReadyCommand, nowMs: number): void {
+    if (command.runner_id !== null || this.isWithAnother(runnerId, command.id, nowMs)) return;
+    this.#offers.delete(command.id);
+    this.#offers.set(command.id, { command, runnerId, untilMs: nowMs + OFFER_MS });
+    if (this.#offers.size > OFFERS_MAX) {
+      const oldest = this.#offers.keys().next().value;
+      if (oldest !== undefined) this.#offers.delete(oldest);
+    }
+  }
+
+  /** Is another runner thinking about it? */
+  isWithAnother(runnerId: string, commandId: string, nowMs: number): boolean {
+    const offer = this.#offers.get(commandId);
+    return offer !== undefined && offer.runnerId !== runnerId && nowMs < offer.untilMs;
+  }
+
+  /** It was claimed, or has ended. */
+  taken(commandId: string): void {
+    this.#offers.delete(commandId);
+  }
+
+  /** Commands that were offered and, as far as is known here, not claimed: others should hear of them. Each is told once. */
+  lapsed(nowMs: number, max: number): ReadyCommand[] {
+    const commands: ReadyCommand[] = [];
+    for (const [id, { command, untilMs }] of this.#offers) {
+      if (nowMs < untilMs || commands.length === max) break;
+      commands.push(command);
+      this.#offers.delete(id);
+    }
+    return commands;
+  }
+}
