@@ -76,6 +76,8 @@ export const limits = {
   offlineAfterMsMin: 90 * SECOND_MS,
   /** Presence is written at most this often; a crash costs one such interval of liveness. */
   presenceFlushMs: 5 * SECOND_MS,
+  /** A runner's clock that is off by more is shown as a warning: its reports and certificates suffer. */
+  clockSkewWarnMs: 30 * SECOND_MS,
   heartbeatReportedBytesMax: 64 * KiB,
 
   /** Poll: `limit` (RP §5.1). */

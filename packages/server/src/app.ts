@@ -14,6 +14,7 @@ import { type Database, openDatabase } from './db/db.ts';
 import { migrate } from './db/migrate.ts';
 import { sweepAcceptances } from './findings/findings.ts';
 import { heartbeatRoutes } from './heartbeat/heartbeat.routes.ts';
+import { Pace } from './heartbeat/pace.ts';
 import { PresenceBook } from './heartbeat/presence.ts';
 import { readConsole } from './http/console-files.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
@@ -30,6 +31,7 @@ import { loadMasterKey, type MasterKey, verifyMasterKey } from './keys/master-ke
 import type { Clock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
+import { LoopLag } from './lib/loop-lag.ts';
 import { commandRoutes } from './operator/commands.routes.ts';
 import { findingRoutes } from './operator/findings.routes.ts';
 import { keyRoutes } from './operator/keys.routes.ts';
@@ -83,7 +85,9 @@ async function wire(
     sealKey: masterKey.derive('sealed uploads'),
     secretKey: masterKey.derive('secret findings'),
   };
-  const presence = new PresenceBook(database, clock);
+  const lag = new LoopLag();
+  const presence = new PresenceBook(database, clock, () => lag.takeP99Ms());
+  const pace = new Pace(clock, () => presence.load);
   const authenticator = new Authenticator(database, clock, log);
   const gate = new CallerGate(authenticator, presence, clock);
   const board = new WorkBoard(database, clock);
@@ -104,7 +108,7 @@ async function wire(
     newRequestId: () => newId<string>(clock.nowMs()),
     onAnswer: metrics.answered,
   });
-  heartbeatRoutes(app, gate, { presence, board, configVersion: CONFIG_VERSION });
+  heartbeatRoutes(app, gate, { presence, board, pace, configVersion: CONFIG_VERSION });
   agentCommandRoutes(app, gate, commands);
   agentKeyRoutes(app, gate, { database, clock });
   ingestRoutes(app, gate, { database, clock, workers, sealKey: keys.sealKey });
@@ -200,10 +204,10 @@ function jobs(
       run: async () => {
         try {
           const signs = await presence.flush(authenticator.takeLastUsed());
-          metrics.presenceFlushed(true, signs.length);
+          metrics.presenceFlushed(true, signs.length, presence.takeRowWrites());
           await renewLeasesOf(commands, signs);
         } catch (error) {
-          metrics.presenceFlushed(false, 0);
+          metrics.presenceFlushed(false, 0, presence.takeRowWrites());
           throw error;
         }
         await presence.watch();

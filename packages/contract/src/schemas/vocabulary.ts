@@ -55,6 +55,10 @@ export const PRESENCES = ['never', 'online', 'late', 'stopped', 'offline'] as co
 export const Presence = Type.Enum(PRESENCES);
 export type Presence = Static<typeof Presence>;
 
+/** What an operator should look at: one identity used by two installations at once; a clock that is off. */
+export const RUNNER_WARNINGS = ['cloned', 'clock_skew'] as const;
+export const RunnerWarning = Type.Enum(RUNNER_WARNINGS);
+
 export const ROLES = ['viewer', 'analyst', 'admin'] as const;
 export const Role = Type.Enum(ROLES);
 export type Role = Static<typeof Role>;

@@ -84,6 +84,19 @@ export interface RunnerTable {
   region: string | null;
   reported: string | null;
   reported_at: number | null;
+  /** Its last sign of life came with a key that may not take commands. */
+  is_ci: Flag;
+  clock_skew_ms: number | null;
+  installation: string | null;
+  cloned_until: number | null;
+}
+
+export interface RunnerMetricsTable {
+  tenant_id: string;
+  runner_id: string;
+  step_ms: number;
+  starts_at: number;
+  samples: string;
 }
 
 export interface ApiKeyTable {
@@ -95,6 +108,8 @@ export interface ApiKeyTable {
   role: Role | null;
   scopes: string | null;
   labels: string | null;
+  allowed_labels: string | null;
+  allowed_from: string | null;
   secret_hash: Uint8Array;
   state: KeyState;
   parent_key_id: string | null;
@@ -103,6 +118,7 @@ export interface ApiKeyTable {
   created_by: string;
   expires_at: number | null;
   retires_at: number | null;
+  overlap_until: number | null;
   first_used_at: number | null;
   last_used_at: number | null;
   last_used_from: string | null;
@@ -341,6 +357,7 @@ export interface Tables {
   tenant: TenantTable;
   credential: CredentialTable;
   runner: RunnerTable;
+  runner_metrics: RunnerMetricsTable;
   api_key: ApiKeyTable;
   command: CommandTable;
   command_attempt: CommandAttemptTable;

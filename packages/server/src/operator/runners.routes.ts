@@ -4,7 +4,13 @@ import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
 import { answer, type Gate, route } from '../http/route.ts';
 import type { Authenticator, Caller } from '../keys/authenticate.ts';
-import { administerRunner, createRunner, listRunners, showRunner } from '../keys/runners.ts';
+import {
+  administerRunner,
+  createRunner,
+  listRunners,
+  type RunnerRow,
+  showRunner,
+} from '../keys/runners.ts';
 import { apiKeyView, runnerView } from '../keys/key.view.format.ts';
 import { findKeyRow } from '../keys/keys.ts';
 import { cursorOf, limitOf, pageOf } from './page.ts';
@@ -16,24 +22,25 @@ export function runnerRoutes(
   { database, clock }: OperatorDeps,
   authenticator: Authenticator,
 ): void {
+  const view = (row: RunnerRow) => runnerView(row, clock.nowMs());
   route(app, gate, endpoints.listRunners, async ({ caller, query }) => {
     const limit = limitOf(query);
     const [after] = cursorOf(query, ['id']) ?? [null];
     const rows = await listRunners(database, caller.tenantId, query, after as string | null, limit);
     return answer(
       200,
-      pageOf(rows, limit, runnerView, (row) => [row.id]),
+      pageOf(rows, limit, view, (row) => [row.id]),
     );
   });
   route(app, gate, endpoints.showRunner, async ({ caller, params }) =>
-    answer(200, runnerView(await showRunner(database, caller.tenantId, params.id))),
+    answer(200, view(await showRunner(database, caller.tenantId, params.id))),
   );
   route(app, gate, endpoints.createRunner, async ({ caller, body }) => {
     const by = `operator:${caller.name}`;
     const { runner, key } = await createRunner(database, clock, caller.tenantId, body, by);
     const row = await findKeyRow(database, caller.tenantId, key.row.key_id);
     const reply = {
-      runner: runnerView(runner),
+      runner: view(runner),
       api_key: key.secret.expose(),
       key: apiKeyView(row),
     };
@@ -48,7 +55,7 @@ export function runnerRoutes(
     route(app, gate, endpoint, async ({ caller, params }) => {
       const runner = await administerRunner(database, caller.tenantId, params.id, admin);
       authenticator.forget(runner.id);
-      return answer(200, runnerView(runner));
+      return answer(200, view(runner));
     });
   }
 }

@@ -28,6 +28,25 @@ const SCOPE = { assetId: ID, tool: 'tool', category: '' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
 const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID } as const;
 
+const SIGN = {
+  tenant_id: ID,
+  id: ID,
+  presence: 'online',
+  last_seen_at: 1,
+  interval_ms: 1,
+  is_ci: 0,
+} as const;
+const REPORT = {
+  version: null,
+  hostname: null,
+  region: null,
+  reported: '{}',
+  reported_at: 1,
+  clock_skew_ms: null,
+  installation: null,
+  cloned_until: null,
+};
+
 const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: claimable': (db) => commands.claimable(db, ID, ID, 1, 10),
   'commands: waiting counts': (db) => commands.waitingCounts(db, ID, 1),
@@ -48,6 +67,10 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'presence: watched': (db) => presence.watchedRunners(db, 1),
   'presence: mark silent': (db) =>
     presence.markSilent(db, { tenant_id: ID, id: ID, last_seen_at: 1 }, 'offline', 2),
+  'presence: a change of state': (db) => presence.setPresence(db, ID, ID, 'online', 1),
+  'presence: flush': (db) =>
+    presence.flushPresence(db, [{ ...SIGN, ...REPORT }], [SIGN]),
+  'presence: installations heard last': (db) => presence.lastInstallations(db, ID, [ID]),
   'presence: flush of key use': (db) =>
     presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
   'uploads: claim': (db) => work.claimUpload(db, ID, 1, 2),
