@@ -3,42 +3,23 @@
 // two, column by column. The sets below say at run time which columns hold ids and bytes: ids are 16-byte blobs on
 // SQLite and are converted by these names (id-plugin.ts), never by what a value looks like.
 
-/** 0 or 1: both databases keep flags as integers. */
-export type Flag = 0 | 1;
-/** 0 critical, 1 high, 2 medium, 3 low, 4 info: the order in which lists show them. */
-export type Severity = 0 | 1 | 2 | 3 | 4;
-export type KeyKind = 'runner' | 'operator' | 'enrolment';
-export type RunnerAdmin = 'active' | 'paused' | 'revoked';
-export type Presence = 'never' | 'online' | 'late' | 'stopped' | 'offline';
-export type Role = 'viewer' | 'analyst' | 'admin';
-export type KeyState = 'candidate' | 'superseded' | 'proven' | 'retired' | 'revoked';
-export type CommandStatus =
-  | 'pending'
-  | 'acknowledged'
-  | 'running'
-  | 'completed'
-  | 'failed'
-  | 'canceled'
-  | 'expired';
-export type AttemptOutcome = 'completed' | 'failed' | 'released' | 'lost' | 'canceled';
-export type UploadFormat = 'auto' | 'ctis' | 'sarif';
-export type UploadState =
-  | 'receiving'
-  | 'received'
-  | 'processing'
-  | 'processed'
-  | 'refused'
-  | 'failed';
-export type FindingStatus =
-  | 'open'
-  | 'confirmed'
-  | 'in_progress'
-  | 'resolved'
-  | 'false_positive'
-  | 'accepted'
-  | 'duplicate'
-  | 'suppressed';
-export type Resolution = 'fixed' | 'by_operator';
+import type {
+  Flag,
+  Severity,
+  KeyKind,
+  RunnerAdmin,
+  Presence,
+  Role,
+  KeyState,
+  CommandStatus,
+  AttemptOutcome,
+  UploadFormat,
+  UploadState,
+  FindingStatus,
+  Resolution,
+} from './table-words.ts';
+
+export type * from './table-words.ts';
 
 /** Written by migrate.ts alone: one row for each migration that this database has seen. */
 export interface SchemaVersionTable {
