@@ -14,6 +14,7 @@ import { type Database, openDatabase } from './db/db.ts';
 import { migrate } from './db/migrate.ts';
 import { sweepAcceptances } from './findings/findings.ts';
 import { heartbeatRoutes } from './heartbeat/heartbeat.routes.ts';
+import { MetricBook, thinMetrics } from './heartbeat/metrics.ts';
 import { Pace } from './heartbeat/pace.ts';
 import { PresenceBook } from './heartbeat/presence.ts';
 import { readConsole } from './http/console-files.ts';
@@ -88,6 +89,7 @@ async function wire(
   const lag = new LoopLag();
   const presence = new PresenceBook(database, clock, () => lag.takeP99Ms());
   const pace = new Pace(clock, () => presence.load);
+  const series = new MetricBook(database, clock);
   const authenticator = new Authenticator(database, clock, log);
   const gate = new CallerGate(authenticator, presence, clock);
   const board = new WorkBoard(database, clock);
@@ -108,12 +110,18 @@ async function wire(
     newRequestId: () => newId<string>(clock.nowMs()),
     onAnswer: metrics.answered,
   });
-  heartbeatRoutes(app, gate, { presence, board, pace, configVersion: CONFIG_VERSION });
+  heartbeatRoutes(app, gate, {
+    presence,
+    board,
+    pace,
+    metrics: series,
+    configVersion: CONFIG_VERSION,
+  });
   agentCommandRoutes(app, gate, commands);
   agentKeyRoutes(app, gate, { database, clock });
   ingestRoutes(app, gate, { database, clock, workers, sealKey: keys.sealKey });
   const operator = { database, clock };
-  runnerRoutes(app, gate, operator, authenticator);
+  runnerRoutes(app, gate, operator, authenticator, series);
   keyRoutes(app, gate, operator, authenticator);
   commandRoutes(app, gate, commands);
   uploadRoutes(app, gate, operator);
@@ -127,7 +135,7 @@ async function wire(
     console: readConsole(),
   });
   const upkeep = new Upkeep(
-    jobs(config, clock, database, presence, authenticator, commands, metrics),
+    jobs(config, clock, database, presence, series, authenticator, commands, metrics),
     clock,
     log,
   );
@@ -138,7 +146,18 @@ async function wire(
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
-    await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
+    await stopAll(
+      config,
+      clock,
+      app,
+      workers,
+      upkeep,
+      presence,
+      series,
+      authenticator,
+      database,
+      log,
+    );
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };
 }
@@ -193,6 +212,7 @@ function jobs(
   clock: Clock,
   database: Database,
   presence: PresenceBook,
+  series: MetricBook,
   authenticator: Authenticator,
   commands: CommandsDeps,
   metrics: Metrics,
@@ -211,6 +231,7 @@ function jobs(
           throw error;
         }
         await presence.watch();
+        await series.flush();
         const { lost, expired } = await sweepCommands(commands, presence.listeningSinceMs);
         metrics.commandsSwept(lost, expired);
       },
@@ -221,6 +242,7 @@ function jobs(
       run: async () => {
         await pruneUploads(database, clock, config.uploadKeepDays * 86_400_000);
         await sweepAcceptances(database, clock);
+        await thinMetrics(database, clock);
       },
     },
   ];
@@ -236,6 +258,7 @@ async function stopAll(
   workers: IngestWorkers,
   upkeep: Upkeep,
   presence: PresenceBook,
+  series: MetricBook,
   authenticator: Authenticator,
   database: Database,
   log: Logger,
@@ -253,6 +276,7 @@ async function stopAll(
   await upkeep.stop();
   try {
     await presence.flush(authenticator.takeLastUsed());
+    await series.flush(true);
   } catch (error) {
     log.warn({ err: error }, 'the last signs of life could not be written');
   }

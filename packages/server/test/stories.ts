@@ -8,6 +8,7 @@ import { WorkBoard } from '../src/commands/work-board.ts';
 import { type Database, type Db, openDatabase } from '../src/db/db.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { heartbeat, type HeartbeatDeps } from '../src/heartbeat/heartbeat.ts';
+import { MetricBook } from '../src/heartbeat/metrics.ts';
 import { Pace } from '../src/heartbeat/pace.ts';
 import { PresenceBook } from '../src/heartbeat/presence.ts';
 import { findRunner, type RunnerRow } from '../src/keys/runners.ts';
@@ -126,6 +127,7 @@ export class ServerNode {
       presence,
       board: new WorkBoard(database, clock),
       pace: new Pace(clock, () => presence.load),
+      metrics: new MetricBook(database, clock),
       configVersion: '0'.repeat(16),
     };
   }
@@ -147,6 +149,7 @@ export class ServerNode {
   async round(): Promise<void> {
     await this.presence.flush(this.authenticator.takeLastUsed());
     await this.presence.watch();
+    await this.deps.metrics.flush();
   }
 }
 

@@ -3,7 +3,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { Id, Nullable, Time } from './shapes.ts';
-import { Presence, RunnerAdmin, RunnerWarning } from './vocabulary.ts';
+import { Presence, RunnerAdmin, RunnerMetric, RunnerWarning } from './vocabulary.ts';
 
 /**
  * The members of a heartbeat that are read. Every one is optional, and one of the wrong type is ignored and shown
@@ -97,6 +97,23 @@ export const Runner = Type.Object(
   { $id: 'Runner' },
 );
 export type Runner = Static<typeof Runner>;
+
+const Values = Type.Array(Nullable(Type.Number()));
+
+/** Columns for a chart: `average[i]` and `max[i]` belong to the step that begins at `at[i]`. */
+export const RunnerMetrics = Type.Object(
+  {
+    from: Time,
+    to: Time,
+    step_seconds: Type.Integer(),
+    at: Type.Array(Time),
+    series: Type.Array(Type.Object({ metric: RunnerMetric, average: Values, max: Values }), {
+      description: 'only what the runner told in this time; null: nothing in this step',
+    }),
+  },
+  { $id: 'RunnerMetrics' },
+);
+export type RunnerMetrics = Static<typeof RunnerMetrics>;
 
 export const Labels = Type.Record(
   Type.String({ pattern: '^[A-Za-z0-9._/-]{1,63}$' }),

@@ -5,6 +5,7 @@ import type { WorkBoard } from '../commands/work-board.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
 import { Problem } from '../lib/problem.ts';
 import { decodeHeartbeat } from './heartbeat.decode.ts';
+import type { MetricBook } from './metrics.ts';
 import type { Pace } from './pace.ts';
 import type { PresenceBook } from './presence.ts';
 
@@ -12,6 +13,7 @@ export interface HeartbeatDeps {
   readonly presence: PresenceBook;
   readonly board: WorkBoard;
   readonly pace: Pace;
+  readonly metrics: MetricBook;
   /** Digest of what the server governs for this runner; 16 hex digits. */
   readonly configVersion: string;
 }
@@ -39,6 +41,7 @@ export async function heartbeat(
   // Only those who announce the doorbell do as advised (RP §4.3).
   const advisedMs = doorbell && advised !== null ? advised * 1000 : null;
   await deps.presence.beat(caller.tenantId, caller.runnerId, report, advisedMs);
+  deps.metrics.sample(caller.tenantId, caller.runnerId, report);
   if (!deps.presence.healthy) {
     throw new Problem('unavailable', 'Signs of life can not be stored just now.');
   }

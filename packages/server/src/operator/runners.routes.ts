@@ -11,6 +11,7 @@ import {
   type RunnerRow,
   showRunner,
 } from '../keys/runners.ts';
+import { chartMetrics, type MetricBook } from '../heartbeat/metrics.ts';
 import { apiKeyView, runnerView } from '../keys/key.view.format.ts';
 import { findKeyRow } from '../keys/keys.ts';
 import { cursorOf, limitOf, pageOf } from './page.ts';
@@ -21,6 +22,7 @@ export function runnerRoutes(
   gate: Gate<Caller>,
   { database, clock }: OperatorDeps,
   authenticator: Authenticator,
+  series: MetricBook,
 ): void {
   const view = (row: RunnerRow) => runnerView(row, clock.nowMs());
   route(app, gate, endpoints.listRunners, async ({ caller, query }) => {
@@ -35,6 +37,10 @@ export function runnerRoutes(
   route(app, gate, endpoints.showRunner, async ({ caller, params }) =>
     answer(200, view(await showRunner(database, caller.tenantId, params.id))),
   );
+  route(app, gate, endpoints.runnerMetrics, async ({ caller, params, query }) => {
+    const runner = await showRunner(database, caller.tenantId, params.id);
+    return answer(200, await chartMetrics(database, clock, series, runner, query));
+  });
   route(app, gate, endpoints.createRunner, async ({ caller, body }) => {
     const by = `operator:${caller.name}`;
     const { runner, key } = await createRunner(database, clock, caller.tenantId, body, by);

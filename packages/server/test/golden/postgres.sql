@@ -56,6 +56,22 @@ select "id", "installation", "cloned_until" from "runner" where "tenant_id" = $1
 -- presence: flush of key use
 update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_used_from" = "given"."last_used_from" from json_populate_recordset(null::"api_key", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."key_id" = "given"."key_id"
 
+-- metrics: lock
+insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") select "tenant_id", "runner_id", "step_ms", "starts_at", "samples" from json_populate_recordset(null::"runner_metrics", $1::json) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
+select * from "runner_metrics" where "tenant_id" = $1 and "step_ms" = $2 and "starts_at" = $3 and "runner_id" in ($4) order by "runner_id" for update
+
+-- metrics: save
+update "runner_metrics" as "stored" set "samples" = "given"."samples" from json_populate_recordset(null::"runner_metrics", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."runner_id" = "given"."runner_id" and "stored"."step_ms" = "given"."step_ms" and "stored"."starts_at" = "given"."starts_at"
+
+-- metrics: take what is old
+select * from "runner_metrics" where "step_ms" = $1 and "starts_at" < $2 order by "starts_at" limit $3 for update skip locked
+
+-- metrics: delete
+delete from "runner_metrics" where "tenant_id" = $1 and "step_ms" = $2 and "starts_at" = $3 and "runner_id" in ($4)
+
+-- metrics: read
+select * from "runner_metrics" where "tenant_id" = $1 and "runner_id" = $2 and "step_ms" = $3 and "starts_at" >= $4 and "starts_at" < $5
+
 -- uploads: claim
 with "next" as (select "tenant_id", "id" from "upload" where "not_before" <= $1 and ("state" = 'received' or ("state" = 'processing' and "lease_until" < $2)) and "state" in ('received', 'processing') order by "not_before" limit $3 for update skip locked) update "upload" set "state" = $4, "attempt" = "attempt" + $5, "lease_until" = $6, "lease_holder" = $7, "started_at" = $8 where (tenant_id, id) in (select tenant_id, id from next) returning *
 

@@ -15,6 +15,7 @@ import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
 import { IdPlugin } from '../../src/db/id-plugin.ts';
 import type { Tables } from '../../src/db/tables.ts';
 import * as findings from '../../src/findings/findings.queries.ts';
+import * as metrics from '../../src/heartbeat/metrics.queries.ts';
 import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
@@ -36,6 +37,7 @@ const SIGN = {
   interval_ms: 1,
   is_ci: 0,
 } as const;
+const METRICS = { tenant_id: ID, runner_id: ID, step_ms: 60_000, starts_at: 1 };
 const REPORT = {
   version: null,
   hostname: null,
@@ -73,6 +75,11 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'presence: installations heard last': (db) => presence.lastInstallations(db, ID, [ID]),
   'presence: flush of key use': (db) =>
     presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
+  'metrics: lock': (db) => metrics.lockMetricRows(db, [METRICS]),
+  'metrics: save': (db) => metrics.saveMetricRows(db, [{ ...METRICS, samples: '{}' }]),
+  'metrics: take what is old': (db) => metrics.takeOldMetrics(db, 60_000, 1, 10),
+  'metrics: delete': (db) => metrics.deleteMetricRows(db, [METRICS]),
+  'metrics: read': (db) => metrics.readMetrics(db, ID, ID, 60_000, 1, 2),
   'uploads: claim': (db) => work.claimUpload(db, ID, 1, 2),
   'uploads: extend lease': (db) => work.extendLease(db, UPLOAD, 2, { items_done: 1 }),
   'uploads: requeue': (db) => work.requeueUpload(db, UPLOAD, 2, 1),

@@ -56,6 +56,22 @@ select "id", "installation", "cloned_until" from "runner" where "tenant_id" = ? 
 -- presence: flush of key use
 update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" = ? and "key_id" = ?
 
+-- metrics: lock
+insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") values (?, ?, ?, ?, ?) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
+select * from "runner_metrics" where "tenant_id" = ? and "step_ms" = ? and "starts_at" = ? and "runner_id" in (?) order by "runner_id"
+
+-- metrics: save
+update "runner_metrics" set "samples" = ? where "tenant_id" = ? and "runner_id" = ? and "step_ms" = ? and "starts_at" = ?
+
+-- metrics: take what is old
+select * from "runner_metrics" where "step_ms" = ? and "starts_at" < ? order by "starts_at" limit ?
+
+-- metrics: delete
+delete from "runner_metrics" where "tenant_id" = ? and "step_ms" = ? and "starts_at" = ? and "runner_id" in (?)
+
+-- metrics: read
+select * from "runner_metrics" where "tenant_id" = ? and "runner_id" = ? and "step_ms" = ? and "starts_at" >= ? and "starts_at" < ?
+
 -- uploads: claim
 with "next" as (select "tenant_id", "id" from "upload" where "not_before" <= ? and ("state" = 'received' or ("state" = 'processing' and "lease_until" < ?)) and "state" in ('received', 'processing') order by "not_before" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
 

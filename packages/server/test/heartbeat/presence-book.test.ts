@@ -84,14 +84,13 @@ for (const backend of BACKENDS) {
       }
       assert.ok(onRequests <= 0.05 * beats * runners.length, `${onRequests} rows`);
       const all = await written();
-      assert.equal(
-        all,
-        2 * beats * runners.length,
-        'one row of the runner, one of its key, by the flush',
-      );
+      const flushed = 2 * beats * runners.length;
+      const quarters = 2 * runners.length;
+      assert.ok(all >= flushed, 'one row of the runner and one of its key with each flush');
+      assert.ok(all <= flushed + quarters, 'and one of its metrics, made and filled, each quarter');
       const counted = node.presence.takeRowWrites();
       assert.equal(counted.request, runners.length, 'the metric counts the first sight of each');
-      assert.equal(counted.flush, all + 2 * runners.length, 'and what the flushes wrote');
+      assert.equal(counted.flush, flushed + 2 * runners.length, 'and what the flushes wrote');
     });
   });
 
