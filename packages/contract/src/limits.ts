@@ -89,6 +89,12 @@ export const limits = {
   offlineAfterMsMin: 90 * SECOND_MS,
   /** Presence is written at most this often; a crash costs one such interval of liveness. */
   presenceFlushMs: 5 * SECOND_MS,
+  /** A runner's clock that is off by more is shown as a warning: its reports and certificates suffer. */
+  clockSkewWarnMs: 30 * SECOND_MS,
+  /** Points of one chart at most: more than a screen has columns for, and one answer stays below 200 KiB. */
+  chartPointsMax: 1000,
+  /** Points of a chart whose step is left to the server. */
+  chartPointsDefault: 360,
   heartbeatReportedBytesMax: 64 * KiB,
 
   /** Poll: `limit` (RP §5.1). */

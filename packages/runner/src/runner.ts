@@ -31,6 +31,8 @@ export interface RunnerOptions extends RunnerEvents {
   readonly sleep: RetryOptions['sleep'];
   readonly random: RetryOptions['random'];
   readonly fetch?: typeof fetch;
+  /** Milliseconds since the epoch; with it heartbeats say when they were sent, and the server measures the clock. */
+  readonly nowMs?: () => number;
 }
 
 export interface RunningRunner {
@@ -82,13 +84,14 @@ class Runner {
   }
 
   async beat(status: 'running' | 'stopped'): Promise<HeartbeatReply> {
-    const { name, version } = this.#options;
+    const { name, version, nowMs } = this.#options;
+    const clock = nowMs === undefined ? {} : { sent_at: new Date(nowMs()).toISOString() };
     const running = this.#running === null ? [] : [this.#running.id];
     const { body } = await this.#call(() =>
       call(
         endpoints.heartbeat,
         {
-          body: { name, version, status, running, queue: { running: running.length } },
+          body: { name, version, status, running, queue: { running: running.length }, ...clock },
           headers: { 'x-openctem-sensor-features': 'doorbell' },
         },
         this.#client(),

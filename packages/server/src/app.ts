@@ -15,6 +15,8 @@ import { type Database, openDatabase } from './db/db.ts';
 import { migrate } from './db/migrate.ts';
 import { sweepAcceptances } from './findings/findings.ts';
 import { heartbeatRoutes } from './heartbeat/heartbeat.routes.ts';
+import { MetricBook, thinMetrics } from './heartbeat/metrics.ts';
+import { Pace } from './heartbeat/pace.ts';
 import { PresenceBook } from './heartbeat/presence.ts';
 import { readConsole } from './http/console-files.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
@@ -32,6 +34,7 @@ import type { Clock } from './lib/clock.ts';
 import { DiskWatch, type FreeBytes, freeBytesOf } from './lib/disk-watch.ts';
 import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
+import { LoopLag } from './lib/loop-lag.ts';
 import { commandRoutes } from './operator/commands.routes.ts';
 import { findingRoutes, inventoryRoutes } from './operator/findings.routes.ts';
 import { keyRoutes } from './operator/keys.routes.ts';
@@ -103,7 +106,10 @@ async function wire(
     sealKey: masterKey.derive('sealed uploads'),
     secretKey: masterKey.derive('secret findings'),
   };
-  const presence = new PresenceBook(database, clock);
+  const lag = new LoopLag();
+  const presence = new PresenceBook(database, clock, () => lag.takeP99Ms());
+  const pace = new Pace(clock, () => presence.load);
+  const series = new MetricBook(database, clock);
   const authenticator = new Authenticator(database, clock, log);
   const gate = new CallerGate(authenticator, presence, clock);
   const commands = commandsOf(database, clock, log, presence);
@@ -113,7 +119,13 @@ async function wire(
   const disk = await watchDisk(config, log, ports);
   const state = { stopping: false };
   const app = httpServer(config, clock, log, metrics);
-  heartbeatRoutes(app, gate, { presence, board, configVersion: CONFIG_VERSION });
+  heartbeatRoutes(app, gate, {
+    presence,
+    board,
+    pace,
+    metrics: series,
+    configVersion: CONFIG_VERSION,
+  });
   agentCommandRoutes(app, gate, commands);
   scanRoutes(app, gate, { database, clock });
   agentKeyRoutes(app, gate, { database, clock });
@@ -126,7 +138,7 @@ async function wire(
     paceMs: () => workers.paceMs,
     isStorageLow: () => disk?.isLow === true,
   });
-  operatorRoutes(app, gate, authenticator, commands);
+  operatorRoutes(app, gate, authenticator, series, commands);
   serviceRoutes(app, gate, {
     version: VERSION,
     databaseKind: database.kind,
@@ -137,7 +149,7 @@ async function wire(
     console: readConsole(),
   });
   const upkeepJobs = [
-    ...jobs(config, clock, database, presence, authenticator, commands, metrics),
+    ...jobs(config, clock, database, presence, series, authenticator, commands, metrics),
     ...watchJobs(workers, disk, metrics),
   ];
   const upkeep = new Upkeep(upkeepJobs, clock, log);
@@ -151,7 +163,18 @@ async function wire(
     state.stopping = true;
     // Polls that wait are answered at once; closing the server waits for them.
     await wake.stop();
-    await stopAll(config, clock, app, workers, upkeep, presence, authenticator, database, log);
+    await stopAll(
+      config,
+      clock,
+      app,
+      workers,
+      upkeep,
+      presence,
+      series,
+      authenticator,
+      database,
+      log,
+    );
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };
 }
@@ -160,11 +183,12 @@ function operatorRoutes(
   app: FastifyInstance,
   gate: CallerGate,
   authenticator: Authenticator,
+  series: MetricBook,
   commands: CommandsDeps,
 ): void {
   const { database, clock, wake } = commands;
   const operator = { database, clock };
-  runnerRoutes(app, gate, operator, authenticator, (...who) => wake.runner(...who));
+  runnerRoutes(app, gate, operator, authenticator, series, (...who) => wake.runner(...who));
   keyRoutes(app, gate, operator, authenticator);
   commandRoutes(app, gate, commands);
   scanListRoutes(app, gate, operator);
@@ -268,6 +292,7 @@ function jobs(
   clock: Clock,
   database: Database,
   presence: PresenceBook,
+  series: MetricBook,
   authenticator: Authenticator,
   commands: CommandsDeps,
   metrics: Metrics,
@@ -279,13 +304,14 @@ function jobs(
       run: async () => {
         try {
           const signs = await presence.flush(authenticator.takeLastUsed());
-          metrics.presenceFlushed(true, signs.length);
+          metrics.presenceFlushed(true, signs.length, presence.takeRowWrites());
           await renewLeasesOf(commands, signs);
         } catch (error) {
-          metrics.presenceFlushed(false, 0);
+          metrics.presenceFlushed(false, 0, presence.takeRowWrites());
           throw error;
         }
         await presence.watch();
+        await series.flush();
         const { lost, expired } = await sweepCommands(commands, presence.listeningSinceMs);
         metrics.commandsSwept(lost, expired);
       },
@@ -297,6 +323,7 @@ function jobs(
         await pruneUploads(database, clock, config.uploadKeepDays * 86_400_000);
         await sweepAcceptances(database, clock);
         await sweepScans({ database, clock });
+        await thinMetrics(database, clock);
       },
     },
   ];
@@ -331,6 +358,7 @@ async function stopAll(
   workers: IngestWorkers,
   upkeep: Upkeep,
   presence: PresenceBook,
+  series: MetricBook,
   authenticator: Authenticator,
   database: Database,
   log: Logger,
@@ -348,6 +376,7 @@ async function stopAll(
   await upkeep.stop();
   try {
     await presence.flush(authenticator.takeLastUsed());
+    await series.flush(true);
   } catch (error) {
     log.warn({ err: error }, 'the last signs of life could not be written');
   }

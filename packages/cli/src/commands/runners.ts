@@ -20,6 +20,11 @@ const layout = (print: Printer): Column<Runner>[] => [
     paint: (cell, row) => print.style(presenceStyle(row.presence), cell),
   },
   { title: 'STATE', cell: (row) => row.admin },
+  {
+    title: 'WARNING',
+    cell: (row) => row.warnings.map(({ code }) => code).join(', ') || '-',
+    isOptional: true,
+  },
   { title: 'LAST SEEN', cell: (row) => minuteOf(row.last_seen_at) },
   { title: 'VERSION', cell: (row) => row.version ?? '-', shrink: 'end', isOptional: true },
 ];
@@ -31,16 +36,21 @@ function fields(runner: Runner, nowMs: number): Field[] {
     ['Name', runner.name],
     ['State', runner.admin],
     ['Presence', `${runner.presence}, since ${momentOf(runner.presence_since, nowMs)}`],
+    ...runner.warnings.map(({ code, detail }): Field => ['Warning', `${code}: ${detail}`]),
     ['Last seen', momentOf(runner.last_seen_at, nowMs)],
     ['Heartbeat', `every ${runner.interval_seconds} s expected`],
     ['Labels', labelled.length === 0 ? null : labelled.join(', ')],
     ['Version', runner.version],
     ['Host', runner.hostname],
     ['Region', runner.region],
+    ['Clock', skewText(runner.clock_skew_ms)],
     ['Created', `${momentOf(runner.created_at, nowMs)} by ${runner.created_by}`],
     ['Last report', runner.reported_at === null ? null : jsonText(runner.reported)],
   ];
 }
+
+const skewText = (ms: number | null): string | null =>
+  ms === null ? null : `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms < 0 ? 'behind' : 'ahead'}`;
 
 const list = command({
   name: 'runners list',

@@ -17,7 +17,7 @@ import {
   NewRunnerKey,
   NewRunnerReply,
 } from '../schemas/key.ts';
-import { NewRunner, Runner } from '../schemas/runner.ts';
+import { NewRunner, Runner, RunnerMetrics } from '../schemas/runner.ts';
 import { RejectedItem, Upload } from '../schemas/upload.ts';
 import {
   AssetKind,
@@ -93,6 +93,31 @@ export const showRunner = endpoint({
   bodyKind: 'none',
   replies: { 200: Runner },
   errors: readOne,
+});
+
+export const runnerMetrics = endpoint({
+  id: 'runnerMetrics',
+  method: 'GET',
+  path: '/api/v1/runners/{id}/metrics',
+  auth: as('viewer'),
+  summary: 'What a runner measured, for charts',
+  description:
+    'Kept by the minute for 2 days, by the hour for 30, by the day for 400. The default is the last 24 hours, in steps that ' +
+    'give a few hundred points. On several nodes the present quarter of an hour may be missing.',
+  params: ById,
+  query: Type.Object({
+    from: optionalText(40, 'RFC 3339; default 24 hours before `to`'),
+    to: optionalText(40, 'RFC 3339; default now'),
+    step: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{2,7}$',
+        description: 'seconds, a multiple of 60; at most 1 000 points',
+      }),
+    ),
+  }),
+  bodyKind: 'none',
+  replies: { 200: RunnerMetrics },
+  errors: [...readOne, 'invalid_parameter'],
 });
 
 export const createRunner = endpoint({

@@ -3,7 +3,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { Id, Nullable, Time } from './shapes.ts';
-import { Presence, RunnerAdmin } from './vocabulary.ts';
+import { Presence, RunnerAdmin, RunnerMetric, RunnerWarning } from './vocabulary.ts';
 
 /**
  * The members of a heartbeat that are read. Every one is optional, and one of the wrong type is ignored and shown
@@ -19,6 +19,11 @@ export const Heartbeat = Type.Object(
     hostname: Type.Optional(Type.String()),
     message: Type.Optional(Type.String()),
     region: Type.Optional(Type.String()),
+    sent_at: Type.Optional(
+      Type.String({
+        description: 'RFC 3339, by the runner’s own clock: its skew is measured by it',
+      }),
+    ),
     scanners: Type.Optional(Type.Array(Type.String())),
     collectors: Type.Optional(Type.Array(Type.String())),
     capabilities: Type.Optional(Type.Array(Type.String())),
@@ -31,7 +36,9 @@ export const Heartbeat = Type.Object(
     max_concurrent_jobs: Type.Optional(Type.Integer()),
     os: Type.Optional(Type.String()),
     arch: Type.Optional(Type.String()),
-    instance_id: Type.Optional(Type.String()),
+    instance_id: Type.Optional(
+      Type.String({ description: 'stable per installation; tells clones apart' }),
+    ),
     running: Type.Optional(
       Type.Array(Type.String(), { description: 'ids of the commands executing now' }),
     ),
@@ -76,6 +83,12 @@ export const Runner = Type.Object(
     version: Nullable(Type.String()),
     hostname: Nullable(Type.String()),
     region: Nullable(Type.String()),
+    clock_skew_ms: Nullable(
+      Type.Integer({ description: 'positive: its clock is ahead; null: it never said its time' }),
+    ),
+    warnings: Type.Array(Type.Object({ code: RunnerWarning, detail: Type.String() }), {
+      description: 'what an operator should look at now; gone by itself when the reason is gone',
+    }),
     reported: Type.Unknown({ description: 'the members of its last heartbeat' }),
     reported_at: Nullable(Time),
     created_at: Time,
@@ -84,6 +97,23 @@ export const Runner = Type.Object(
   { $id: 'Runner' },
 );
 export type Runner = Static<typeof Runner>;
+
+const Values = Type.Array(Nullable(Type.Number()));
+
+/** Columns for a chart: `average[i]` and `max[i]` belong to the step that begins at `at[i]`. */
+export const RunnerMetrics = Type.Object(
+  {
+    from: Time,
+    to: Time,
+    step_seconds: Type.Integer(),
+    at: Type.Array(Time),
+    series: Type.Array(Type.Object({ metric: RunnerMetric, average: Values, max: Values }), {
+      description: 'only what the runner told in this time; null: nothing in this step',
+    }),
+  },
+  { $id: 'RunnerMetrics' },
+);
+export type RunnerMetrics = Static<typeof RunnerMetrics>;
 
 export const Labels = Type.Record(
   Type.String({ pattern: '^[A-Za-z0-9._/-]{1,63}$' }),

@@ -55,6 +55,25 @@ export const PRESENCES = ['never', 'online', 'late', 'stopped', 'offline'] as co
 export const Presence = Type.Enum(PRESENCES);
 export type Presence = Static<typeof Presence>;
 
+/** What an operator should look at: one identity used by two installations at once; a clock that is off. */
+export const RUNNER_WARNINGS = ['cloned', 'clock_skew'] as const;
+export const RunnerWarning = Type.Enum(RUNNER_WARNINGS);
+
+/** What is kept of heartbeats over time, by the names they have there (RP §4.1). */
+export const RUNNER_METRICS = [
+  'cpu_percent',
+  'memory_percent',
+  'active_jobs',
+  'disk_read_mbps',
+  'disk_write_mbps',
+  'network_rx_mbps',
+  'network_tx_mbps',
+  'disk_free_bytes',
+  'outbox_pending',
+] as const;
+export const RunnerMetric = Type.Enum(RUNNER_METRICS);
+export type RunnerMetric = Static<typeof RunnerMetric>;
+
 export const ROLES = ['viewer', 'analyst', 'admin'] as const;
 export const Role = Type.Enum(ROLES);
 export type Role = Static<typeof Role>;

@@ -44,6 +44,10 @@ create table runner (
   region text collate "C",
   reported text collate "C",
   reported_at bigint,
+  is_ci smallint not null check (is_ci in (0, 1)),
+  clock_skew_ms bigint,
+  installation text collate "C",
+  cloned_until bigint,
   primary key (tenant_id, id)
 );
 create unique index runner_by_enrollment on runner (tenant_id, enrollment_id) where enrollment_id is not null;
@@ -58,6 +62,8 @@ create table api_key (
   role text collate "C" check (role in ('viewer', 'analyst', 'admin')),
   scopes text collate "C",
   labels text collate "C",
+  allowed_labels text collate "C",
+  allowed_from text collate "C",
   secret_hash bytea not null,
   state text collate "C" not null check (state in ('candidate', 'superseded', 'proven', 'retired', 'revoked')),
   parent_key_id text collate "C",
@@ -66,12 +72,25 @@ create table api_key (
   created_by text collate "C" not null,
   expires_at bigint,
   retires_at bigint,
+  overlap_until bigint,
   first_used_at bigint,
   last_used_at bigint,
   last_used_from text collate "C",
   primary key (tenant_id, key_id)
 );
 create index api_key_by_runner on api_key (tenant_id, runner_id) where runner_id is not null;
+
+-- What heartbeats measured, packed: one row for a quarter hour of minutes (step_ms 60000), a day of hours, thirty days of
+-- days. samples: a JSON object, member -> one entry for each step (heartbeat/metrics.rules.ts).
+create table runner_metrics (
+  tenant_id uuid not null references tenant (id),
+  runner_id uuid not null,
+  step_ms integer not null,
+  starts_at bigint not null,
+  samples text collate "C" not null,
+  primary key (tenant_id, runner_id, step_ms, starts_at)
+);
+create index runner_metrics_by_age on runner_metrics (step_ms, starts_at);
 
 -- ---------------------------------------------------------------- commands
 
@@ -438,7 +457,7 @@ declare
   name text;
 begin
   foreach name in array array[
-    'runner', 'api_key', 'command', 'command_attempt', 'command_log', 'scan_session', 'upload', 'upload_chunk', 'upload_batch', 'upload_rejection',
+    'runner', 'runner_metrics', 'api_key', 'command', 'command_attempt', 'command_log', 'scan_session', 'upload', 'upload_chunk', 'upload_batch', 'upload_rejection',
     'idempotency', 'asset', 'asset_ref', 'scope', 'analysis', 'component', 'relationship',
     'endpoint', 'finding', 'finding_detail', 'finding_ref', 'finding_event', 'event'
   ] loop

@@ -44,6 +44,10 @@ create table runner (
   region text,
   reported text,
   reported_at integer,
+  is_ci integer not null check (is_ci in (0, 1)),
+  clock_skew_ms integer,
+  installation text,
+  cloned_until integer,
   primary key (tenant_id, id)
 ) strict, without rowid;
 create unique index runner_by_enrollment on runner (tenant_id, enrollment_id) where enrollment_id is not null;
@@ -58,6 +62,8 @@ create table api_key (
   role text check (role in ('viewer', 'analyst', 'admin')),
   scopes text,
   labels text,
+  allowed_labels text,
+  allowed_from text,
   secret_hash blob not null,
   state text not null check (state in ('candidate', 'superseded', 'proven', 'retired', 'revoked')),
   parent_key_id text,
@@ -66,12 +72,25 @@ create table api_key (
   created_by text not null,
   expires_at integer,
   retires_at integer,
+  overlap_until integer,
   first_used_at integer,
   last_used_at integer,
   last_used_from text,
   primary key (tenant_id, key_id)
 ) strict, without rowid;
 create index api_key_by_runner on api_key (tenant_id, runner_id) where runner_id is not null;
+
+-- What heartbeats measured, packed: one row for a quarter hour of minutes (step_ms 60000), a day of hours, thirty days of
+-- days. samples: a JSON object, member -> one entry for each step (heartbeat/metrics.rules.ts).
+create table runner_metrics (
+  tenant_id blob not null references tenant (id),
+  runner_id blob not null,
+  step_ms integer not null,
+  starts_at integer not null,
+  samples text not null,
+  primary key (tenant_id, runner_id, step_ms, starts_at)
+) strict, without rowid;
+create index runner_metrics_by_age on runner_metrics (step_ms, starts_at);
 
 -- ---------------------------------------------------------------- commands
 
@@ -436,6 +455,8 @@ analyze sqlite_schema;
 insert into sqlite_stat1 (tbl, idx, stat) values
   ('runner', 'runner', '2000 2000 1'),
   ('runner', 'runner_by_enrollment', '2000 2000 1'),
+  ('runner_metrics', 'runner_metrics', '500000 500000 250 200 1'),
+  ('runner_metrics', 'runner_metrics_by_age', '500000 200000 1000'),
   ('api_key', 'api_key', '5000 5000 1'),
   ('api_key', 'api_key_by_runner', '5000 5000 2'),
   ('command', 'command', '1000000 1000000 1'),

@@ -188,32 +188,62 @@ export async function insertRows<T extends TableName>(
   return await runBatch(db, text, { op: 'run', rows: [[jsonRows(columns, rows)]] });
 }
 
+export interface UpdateRowsOptions<T extends TableName> {
+  /** Date column → columns that it dates: all of them keep what is stored where the stored date is the later one. */
+  readonly dated?: {
+    readonly [D in keyof Tables[T] & string]?: readonly (keyof Tables[T] & string)[];
+  };
+}
+
 /**
  * Updates one stored row for every given one: the key columns say which, all other keys of the row are set. All or
- * none. Returns how many rows were found and changed. Key columns are never null, and no two rows have the same key.
+ * none. Returns how many rows were found. Key columns are never null, and no two rows have the same key.
  */
 export async function updateRows<T extends TableName>(
   db: Db,
   table: T,
   keyColumns: readonly (keyof Tables[T] & string)[],
   rows: readonly Updateable<Tables[T]>[],
+  { dated = {} }: UpdateRowsOptions<T> = {},
 ): Promise<number> {
   const columns = columnsOf(rows);
   if (columns.length === 0) return 0;
   const keys: readonly string[] = keyColumns;
   const set = columns.filter((column) => !keys.includes(column));
-  if (isSqlite(db)) {
+  const dateOf = datesByColumn(dated);
+  if (isSqlite(db) && dateOf.size === 0) {
     const assigned = set.map((column) => `${quoted(column)} = ?`).join(', ');
     const found = keys.map((column) => `${quoted(column)} = ?`).join(' and ');
     const text = `update ${quoted(table)} set ${assigned} where ${found}`;
     return await runBatch(db, text, { op: 'many', rows: sqliteRows([...set, ...keys], rows) });
   }
-  const assigned = set.map((column) => `${quoted(column)} = "given".${quoted(column)}`).join(', ');
+  const assigned = set.map((column) => assignment(column, dateOf.get(column))).join(', ');
   const found = keys.map((key) => `"stored".${quoted(key)} = "given".${quoted(key)}`).join(' and ');
-  const text =
-    `update ${quoted(table)} as "stored" set ${assigned} ` +
-    `from ${recordset(table)} as "given" where ${found}`;
-  return await runBatch(db, text, { op: 'run', rows: [[jsonRows(columns, rows)]] });
+  const update = (given: string): string =>
+    `update ${quoted(table)} as "stored" set ${assigned} from ${given} as "given" where ${found}`;
+  if (isSqlite(db)) {
+    const given = `(select ${columns.map((column) => `? as ${quoted(column)}`).join(', ')})`;
+    return await runBatch(db, update(given), { op: 'many', rows: sqliteRows(columns, rows) });
+  }
+  const parameters = [[jsonRows(columns, rows)]];
+  return await runBatch(db, update(recordset(table)), { op: 'run', rows: parameters });
+}
+
+/** Column → the column that dates it; a date dates itself. */
+function datesByColumn(
+  dated: Readonly<Record<string, readonly string[] | undefined>>,
+): ReadonlyMap<string, string> {
+  const pairs = Object.entries(dated).flatMap(([date, columns = []]) =>
+    [date, ...columns].map((column) => [column, date] as const),
+  );
+  return new Map(pairs);
+}
+
+function assignment(column: string, date: string | undefined): string {
+  const name = quoted(column);
+  if (date === undefined) return `${name} = "given".${name}`;
+  const isLater = `"stored".${quoted(date)} > "given".${quoted(date)}`;
+  return `${name} = case when ${isLater} then "stored".${name} else "given".${name} end`;
 }
 
 /** The keys of the first row, which all the others must have too; empty when there are no rows. */

@@ -10,27 +10,20 @@ import type {
   CommandTable,
   ScanSessionTable,
 } from './command-tables.ts';
+import type {
+  Flag,
+  KeyKind,
+  KeyState,
+  Presence,
+  Resolution,
+  Role,
+  RunnerAdmin,
+  Severity,
+  UploadFormat,
+} from './table-words.ts';
 
-export type {
-  AttemptOutcome,
-  CommandAttemptTable,
-  CommandLogTable,
-  CommandStatus,
-  CommandTable,
-  ScanSessionTable,
-} from './command-tables.ts';
-
-/** 0 or 1: both databases keep flags as integers. */
-export type Flag = 0 | 1;
-/** 0 critical, 1 high, 2 medium, 3 low, 4 info: the order in which lists show them. */
-export type Severity = 0 | 1 | 2 | 3 | 4;
-export type KeyKind = 'runner' | 'operator' | 'enrolment';
-export type RunnerAdmin = 'active' | 'paused' | 'revoked';
-export type Presence = 'never' | 'online' | 'late' | 'stopped' | 'offline';
-export type Role = 'viewer' | 'analyst' | 'admin';
-export type KeyState = 'candidate' | 'superseded' | 'proven' | 'retired' | 'revoked';
-export type UploadFormat = 'auto' | 'ctis' | 'sarif';
-export type Resolution = 'fixed' | 'by_operator';
+export type * from './command-tables.ts';
+export type * from './table-words.ts';
 
 /** Written by migrate.ts alone: one row for each migration that this database has seen. */
 export interface SchemaVersionTable {
@@ -76,6 +69,19 @@ export interface RunnerTable {
   region: string | null;
   reported: string | null;
   reported_at: number | null;
+  /** Its last sign of life came with a key that may not take commands. */
+  is_ci: Flag;
+  clock_skew_ms: number | null;
+  installation: string | null;
+  cloned_until: number | null;
+}
+
+export interface RunnerMetricsTable {
+  tenant_id: string;
+  runner_id: string;
+  step_ms: number;
+  starts_at: number;
+  samples: string;
 }
 
 export interface ApiKeyTable {
@@ -87,6 +93,8 @@ export interface ApiKeyTable {
   role: Role | null;
   scopes: string | null;
   labels: string | null;
+  allowed_labels: string | null;
+  allowed_from: string | null;
   secret_hash: Uint8Array;
   state: KeyState;
   parent_key_id: string | null;
@@ -95,6 +103,7 @@ export interface ApiKeyTable {
   created_by: string;
   expires_at: number | null;
   retires_at: number | null;
+  overlap_until: number | null;
   first_used_at: number | null;
   last_used_at: number | null;
   last_used_from: string | null;
@@ -318,6 +327,7 @@ export interface Tables {
   tenant: TenantTable;
   credential: CredentialTable;
   runner: RunnerTable;
+  runner_metrics: RunnerMetricsTable;
   api_key: ApiKeyTable;
   command: CommandTable;
   command_attempt: CommandAttemptTable;

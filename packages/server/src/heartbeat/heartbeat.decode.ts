@@ -24,12 +24,19 @@ const array =
   (value) =>
     Array.isArray(value) && value.length <= items;
 
+/** RFC 3339 with a zone: what it is without one, nobody knows. */
+const time: Check = (value) =>
+  typeof value === 'string' &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value) &&
+  Number.isFinite(Date.parse(value));
+
 const MEMBERS: Readonly<Record<string, Check>> = {
   name: text(255),
   status: text(64),
   version: text(255),
   hostname: text(255),
   message: text(4096),
+  sent_at: time,
   region: text(255),
   scanners: texts(200, 255),
   collectors: texts(200, 255),
@@ -69,6 +76,8 @@ export interface HeartbeatReport {
   readonly ignored: readonly string[];
   readonly isProbe: boolean;
   readonly saysStopped: boolean;
+  /** When it was sent, by the runner's own clock. */
+  readonly sentAtMs: number | null;
   /** Ids of the commands it executes, when it lists them. */
   readonly running: readonly string[] | null;
 }
@@ -78,6 +87,7 @@ const EMPTY: HeartbeatReport = {
   ignored: [],
   isProbe: false,
   saysStopped: false,
+  sentAtMs: null,
   running: null,
 };
 
@@ -100,6 +110,7 @@ export function decodeHeartbeat(body: unknown): HeartbeatReport | null {
     ignored,
     isProbe,
     saysStopped: !isProbe && members['status'] === 'stopped',
+    sentAtMs: typeof members['sent_at'] === 'string' ? Date.parse(members['sent_at']) : null,
     running: Array.isArray(running) ? (running as string[]) : null,
   };
 }

@@ -1,17 +1,19 @@
 // POST /heartbeat: a sign of life, the runner's own words kept, and the doorbell (contract §3, RP §4.3).
 
-import { limits, type HeartbeatReply } from '@muster/contract';
+import type { HeartbeatReply } from '@muster/contract';
 import type { WorkBoard } from '../commands/work-board.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
 import { Problem } from '../lib/problem.ts';
-import { jitter } from '../lib/random.ts';
 import { decodeHeartbeat } from './heartbeat.decode.ts';
+import type { MetricBook } from './metrics.ts';
+import type { Pace } from './pace.ts';
 import type { PresenceBook } from './presence.ts';
-import { advisedSeconds } from './presence.rules.ts';
 
 export interface HeartbeatDeps {
   readonly presence: PresenceBook;
   readonly board: WorkBoard;
+  readonly pace: Pace;
+  readonly metrics: MetricBook;
   /** Digest of what the server governs for this runner; 16 hex digits. */
   readonly configVersion: string;
 }
@@ -33,24 +35,25 @@ export async function heartbeat(
     .toLowerCase()
     .split(/[\s,]+/)
     .includes('doorbell');
-  const advisedMs = doorbell ? limits.heartbeatIdleMs : null;
+  const work = await deps.board.workOf(caller.tenantId, caller.runnerId);
+  const waiting = work.pending > 0 && !caller.paused && caller.scopes.includes('commands');
+  const advised = waiting || doorbell ? deps.pace.next(caller.runnerId, waiting) : null;
+  // Only those who announce the doorbell do as advised (RP §4.3).
+  const advisedMs = doorbell && advised !== null ? advised * 1000 : null;
   await deps.presence.beat(caller.tenantId, caller.runnerId, report, advisedMs);
+  deps.metrics.sample(caller.tenantId, caller.runnerId, report);
   if (!deps.presence.healthy) {
     throw new Problem('unavailable', 'Signs of life can not be stored just now.');
   }
-  const work = await deps.board.workOf(caller.tenantId, caller.runnerId);
   const actions: NonNullable<HeartbeatReply['actions']> = [];
   if (caller.paused) actions.push('pause');
   if (caller.rotateAdvised) actions.push('rotate_key');
-  const waiting = work.pending > 0 && !caller.paused && caller.scopes.includes('commands');
   return {
     agent_id: caller.runnerId,
     tenant_id: caller.tenantId,
     status: 'ok',
     ...(waiting ? { pending_jobs: Math.min(work.pending, 100) } : {}),
-    ...(waiting || doorbell
-      ? { next_heartbeat_seconds: advisedSeconds(waiting, jitter(limits.heartbeatJitter)) }
-      : {}),
+    ...(advised === null ? {} : { next_heartbeat_seconds: advised }),
     ...(actions.length > 0 ? { actions } : {}),
     ...(doorbell ? { config_version: deps.configVersion } : {}),
     ...(work.cancelIds.length > 0 ? { cancel_command_ids: [...work.cancelIds] } : {}),

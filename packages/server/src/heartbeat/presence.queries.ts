@@ -8,6 +8,9 @@ export interface StoredPresence {
   readonly last_seen_at: number | null;
   readonly interval_ms: number;
   readonly reported: string | null;
+  readonly installation: string | null;
+  readonly cloned_until: number | null;
+  readonly clock_skew_ms: number | null;
 }
 
 export async function readPresence(
@@ -18,26 +21,37 @@ export async function readPresence(
   return await db
     .selectFrom('runner')
     .select(['presence', 'last_seen_at', 'interval_ms', 'reported'])
+    .select(['installation', 'cloned_until', 'clock_skew_ms'])
     .where('tenant_id', '=', tenantId)
     .where('id', '=', runnerId)
     .executeTakeFirst();
 }
 
-/** A change of state, written at once. Zero: it was so already. */
+/** A change of state, written at once. Zero: it was so already. A later sign of life, seen elsewhere, stays. */
 export async function setPresence(
   db: Db,
   tenantId: string,
   runnerId: string,
   presence: 'online' | 'stopped',
   nowMs: number,
-): Promise<void> {
-  await db
+): Promise<number> {
+  const result = await db
     .updateTable('runner')
-    .set({ presence, presence_since: nowMs, last_seen_at: nowMs })
+    .set((eb) => ({
+      presence,
+      presence_since: nowMs,
+      last_seen_at: eb
+        .case()
+        .when('last_seen_at', '>', nowMs)
+        .then(eb.ref('last_seen_at'))
+        .else(eb.val(nowMs))
+        .end(),
+    }))
     .where('tenant_id', '=', tenantId)
     .where('id', '=', runnerId)
     .where('presence', '!=', presence)
-    .execute();
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
 }
 
 export interface SignRow {
@@ -46,6 +60,7 @@ export interface SignRow {
   presence: StoredPresence['presence'];
   last_seen_at: number;
   interval_ms: number;
+  is_ci: 0 | 1;
 }
 
 export interface BeatRow extends SignRow {
@@ -54,20 +69,63 @@ export interface BeatRow extends SignRow {
   region: string | null;
   reported: string;
   reported_at: number;
+  clock_skew_ms: number | null;
+  installation: string | null;
+  cloned_until: number | null;
 }
 
+const SIGN_COLUMNS = ['presence', 'interval_ms', 'is_ci'] as const;
+const REPORT_COLUMNS = [
+  'version',
+  'hostname',
+  'region',
+  'reported',
+  'clock_skew_ms',
+  'installation',
+  'cloned_until',
+] as const;
+
 /**
- * The flush: one statement for those who beat since the last, one for those who only called. Sorted by id, so that two
- * nodes that flush the same runners can't wait for each other.
+ * The flush: one statement for those who beat since the last, one for those who only called. Several nodes flush the
+ * same runners, so nothing goes back: what is stored with a later date stays. Sorted by id, so that two nodes can't wait
+ * for each other. Returns how many rows were found.
  */
 export async function flushPresence(
   db: Db,
   beats: readonly BeatRow[],
   signs: readonly SignRow[],
-): Promise<void> {
+): Promise<number> {
   const byId = (a: SignRow, b: SignRow): number => (a.id < b.id ? -1 : 1);
-  await updateRows(db, 'runner', ['tenant_id', 'id'], beats.toSorted(byId));
-  await updateRows(db, 'runner', ['tenant_id', 'id'], signs.toSorted(byId));
+  const key = ['tenant_id', 'id'] as const;
+  const beaten = await updateRows(db, 'runner', key, beats.toSorted(byId), {
+    dated: { last_seen_at: SIGN_COLUMNS, reported_at: REPORT_COLUMNS },
+  });
+  const seen = await updateRows(db, 'runner', key, signs.toSorted(byId), {
+    dated: { last_seen_at: SIGN_COLUMNS },
+  });
+  return beaten + seen;
+}
+
+/** Parameters of one statement; both databases take at least twice as many. */
+const IDS_PER_READ = 10_000;
+
+/** Where these runners of one tenant were heard last, on whichever node. */
+export async function lastInstallations(
+  db: Db,
+  tenantId: string,
+  runnerIds: readonly string[],
+): Promise<{ id: string; installation: string | null; cloned_until: number | null }[]> {
+  const found = [];
+  for (let from = 0; from < runnerIds.length; from += IDS_PER_READ) {
+    const rows = await db
+      .selectFrom('runner')
+      .select(['id', 'installation', 'cloned_until'])
+      .where('tenant_id', '=', tenantId)
+      .where('id', 'in', runnerIds.slice(from, from + IDS_PER_READ))
+      .execute();
+    found.push(...rows);
+  }
+  return found;
 }
 
 export async function flushKeyUse(
@@ -82,10 +140,10 @@ export async function flushKeyUse(
   await updateRows(db, 'api_key', ['tenant_id', 'key_id'], rows);
 }
 
-/** Runners that could have gone silent. */
+/** Runners that have been silent for longer than one of their intervals. */
 export async function watchedRunners(
   db: Db,
-  seenBeforeMs: number,
+  nowMs: number,
 ): Promise<
   {
     tenant_id: string;
@@ -93,13 +151,14 @@ export async function watchedRunners(
     presence: 'never' | 'online' | 'late' | 'stopped' | 'offline';
     last_seen_at: number | null;
     interval_ms: number;
+    is_ci: 0 | 1;
   }[]
 > {
   return await db
     .selectFrom('runner')
-    .select(['tenant_id', 'id', 'presence', 'last_seen_at', 'interval_ms'])
+    .select(['tenant_id', 'id', 'presence', 'last_seen_at', 'interval_ms', 'is_ci'])
     .where('presence', 'in', ['online', 'late'])
-    .where('last_seen_at', '<', seenBeforeMs)
+    .where((eb) => eb(eb('last_seen_at', '+', eb.ref('interval_ms')), '<', nowMs))
     .execute();
 }
 
@@ -107,7 +166,7 @@ export async function watchedRunners(
 export async function markSilent(
   db: Db,
   runner: { tenant_id: string; id: string; last_seen_at: number | null },
-  presence: 'late' | 'offline',
+  presence: 'late' | 'offline' | 'stopped',
   nowMs: number,
 ): Promise<number> {
   const result = await db

@@ -1,17 +1,19 @@
-// When a runner counts as online, late or offline, and how often it should beat (contract §3).
+// When a runner counts as online, late, stopped or offline, and how often it should beat (contract §3).
 
 import { limits } from '@muster/contract';
 
 /**
  * The interval to expect: the larger of what we advised (60 s when the runner doesn't take advice) and what was
  * observed. Gaps longer than the slowest allowed pace are absences, not a pace; shrinking is gradual, growth at once.
+ * The advice to hurry while work waits is an invitation: nobody is expected more often than at the idle pace.
  */
 export function expectedIntervalMs(
   knownMs: number,
   gapMs: number | null,
   advisedMs: number | null,
 ): number {
-  const floor = advisedMs ?? limits.heartbeatDefaultMs;
+  const floor =
+    advisedMs === null ? limits.heartbeatDefaultMs : Math.max(advisedMs, limits.heartbeatIdleMs);
   if (gapMs === null || gapMs > limits.heartbeatMaxMs)
     return Math.max(floor, Math.min(knownMs, limits.heartbeatMaxMs));
   const smoothed = gapMs > knownMs ? gapMs : knownMs * 0.75 + gapMs * 0.25;
@@ -37,12 +39,59 @@ export function silenceVerdict(
   return silentMs > LATE_INTERVALS * intervalMs + slack ? 'late' : 'online';
 }
 
-/** Seconds until the next heartbeat: idle 30, work waiting 5, spread by ±10 % so that a fleet doesn't march in step. */
-export function advisedSeconds(workWaiting: boolean, jitterFactor: number): number {
-  const baseMs = workWaiting ? limits.heartbeatBusyMs : limits.heartbeatIdleMs;
-  const ms = Math.min(
-    Math.max(baseMs * jitterFactor, limits.heartbeatMinMs),
-    limits.heartbeatMaxMs,
-  );
-  return Math.round(ms / 1000);
+/** What silence means for a runner: one that last came with a CI key isn't missing, its job is done. */
+export function presenceAfter(
+  silentMs: number,
+  intervalMs: number,
+  isCi: boolean,
+): 'online' | 'late' | 'offline' | 'stopped' {
+  const verdict = silenceVerdict(silentMs, intervalMs);
+  return isCi && verdict !== 'online' ? 'stopped' : verdict;
+}
+
+/** Two heartbeats: what was heard longer ago is history, not another installation at work. */
+export const twoBeatsMs = (intervalMs: number): number =>
+  2 * intervalMs + presenceSlackMs(intervalMs);
+
+/** A flush of presence that takes longer, or an event loop that lags by more, means that the server is under load. */
+const EASY_FLUSH_MS = 1000;
+const EASY_LAG_MS = 100;
+/** Two minutes between heartbeats at most: beyond that, a dead runner would be noticed too late. */
+const LOAD_MAX = 4;
+
+/** By how much all paces slow down: 1 at ease, and in proportion to what takes too long, up to 4. */
+export function loadFactor(flushMs: number, lagMs: number): number {
+  return Math.min(Math.max(flushMs / EASY_FLUSH_MS, lagMs / EASY_LAG_MS, 1), LOAD_MAX);
+}
+
+export interface Window {
+  readonly fromSeconds: number;
+  readonly toSeconds: number;
+}
+
+/**
+ * Between which seconds from now the next heartbeat may be asked for: idle 30, work waiting 5, under load longer, each
+ * ±10 %. A runner that this node doesn't know yet may be asked back from half of that: when a whole fleet reconnects at
+ * once, that is what spreads it.
+ */
+export function paceWindow(workWaiting: boolean, isKnown: boolean, load: number): Window {
+  const base = (workWaiting ? limits.heartbeatBusyMs : limits.heartbeatIdleMs) * load;
+  const seconds = (ms: number): number =>
+    Math.round(Math.min(Math.max(ms, limits.heartbeatMinMs), limits.heartbeatMaxMs) / 1000);
+  return {
+    fromSeconds: seconds(base * (isKnown ? 1 - limits.heartbeatJitter : 0.5)),
+    toSeconds: seconds(base * (1 + limits.heartbeatJitter)),
+  };
+}
+
+/** The second of the window at which the fewest heartbeats are expected; of several, by chance in [0, 1). */
+export function quietestSecond(
+  { fromSeconds, toSeconds }: Window,
+  expected: (second: number) => number,
+  chance: number,
+): number {
+  const seconds = Array.from({ length: toSeconds - fromSeconds + 1 }, (_, at) => fromSeconds + at);
+  const least = Math.min(...seconds.map(expected));
+  const quiet = seconds.filter((second) => expected(second) === least);
+  return quiet[Math.floor(chance * quiet.length)] ?? fromSeconds;
 }

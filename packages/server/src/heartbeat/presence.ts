@@ -1,42 +1,37 @@
 // Who is alive. Every authenticated call is a sign of life; signs are gathered in memory and flushed in one statement
 // each limits.presenceFlushMs, changes of state are written at once. A crash costs at most one flush of liveness.
+// Several nodes may hear the same runner: what another stored later is never overwritten, nor judged as silence.
 
 import { limits } from '@muster/contract';
-import type { Database } from '../db/db.ts';
+import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RunnerId, TenantId } from '../lib/ids.ts';
-import { type HeartbeatReport, mergeReported } from './heartbeat.decode.ts';
+import type { HeartbeatReport } from './heartbeat.decode.ts';
+import { beatRow, type Entry, entryOf, note, signRow, sightingOf } from './presence-entry.rules.ts';
 import {
   flushKeyUse,
   flushPresence,
+  lastInstallations,
   markSilent,
-  type BeatRow,
-  type SignRow,
   readPresence,
   setPresence,
   watchedRunners,
 } from './presence.queries.ts';
-import { expectedIntervalMs, silenceVerdict } from './presence.rules.ts';
-
-interface Entry {
-  readonly tenantId: TenantId;
-  presence: 'never' | 'online' | 'late' | 'stopped' | 'offline';
-  lastSeenMs: number;
-  lastBeatMs: number | null;
-  intervalMs: number;
-  running: readonly string[] | null;
-  reported: Record<string, unknown>;
-  reportedAtMs: number | null;
-  /** Only what this node heard itself may overwrite what is stored: another node may know newer things. */
-  beatSinceFlush: boolean;
-  dirty: boolean;
-}
+import { expectedIntervalMs, loadFactor, presenceAfter } from './presence.rules.ts';
 
 export interface KeyUse {
   tenant_id: string;
   key_id: string;
   last_used_at: number;
   last_used_from: string;
+}
+
+/** Who showed a sign of life since the last flush, for their leases. */
+export interface Sign {
+  readonly tenantId: string;
+  readonly runnerId: string;
+  readonly intervalMs: number;
+  readonly running: readonly string[] | null;
 }
 
 /** A pause between two rounds longer than this means that the server itself was stalled or away. */
@@ -50,14 +45,21 @@ export class PresenceBook {
   readonly #clock: Clock;
   readonly #entries = new Map<RunnerId, Entry>();
   readonly #loading = new Map<RunnerId, Promise<Entry>>();
+  #rowWrites = { request: 0, flush: 0 };
+  /** "Last used" of keys, by key id, until it is written. */
+  readonly #keyUses = new Map<string, KeyUse>();
+  readonly #lagMs: () => number;
   #flushFailed = false;
+  #load = 1;
   /** Since when this node has been listening without a stall: silence before that proves nothing. */
   #listeningSinceMs: number;
   #lastRoundMs: number;
 
-  constructor(database: Database, clock: Clock) {
+  /** `lagMs`: how far this thread's event loop lagged since it was last asked. */
+  constructor(database: Database, clock: Clock, lagMs: () => number = () => 0) {
     this.#database = database;
     this.#clock = clock;
+    this.#lagMs = lagMs;
     this.#listeningSinceMs = clock.nowMs();
     this.#lastRoundMs = this.#listeningSinceMs;
   }
@@ -78,22 +80,38 @@ export class PresenceBook {
     return entry?.beatSinceFlush === true ? entry.reported : null;
   }
 
-  /** A sign of life by any authenticated call. Writes at once only when the state changes. */
-  async seen(tenantId: TenantId, runnerId: RunnerId): Promise<void> {
-    const entry = this.#entries.get(runnerId) ?? (await this.#load(tenantId, runnerId));
-    entry.lastSeenMs = this.#clock.nowMs();
-    entry.dirty = true;
-    if (entry.presence !== 'online') await this.#become(runnerId, entry, 'online');
+  /** By how much runners should slow down, by the last flush and this thread's event loop: 1 at ease. */
+  get load(): number {
+    return this.#load;
   }
 
-  /** A heartbeat, after `seen`: pace, metrics, goodbye. */
+  /** Rows written since the last call, by what asked for it: a call of a runner, or the flush. */
+  takeRowWrites(): { readonly request: number; readonly flush: number } {
+    const taken = this.#rowWrites;
+    this.#rowWrites = { request: 0, flush: 0 };
+    return taken;
+  }
+
+  /** A sign of life by any authenticated call. Writes at once only when the state changes. */
+  async seen(tenantId: TenantId, runnerId: RunnerId, isCi: boolean): Promise<void> {
+    const entry = this.#entries.get(runnerId) ?? (await this.#remember(tenantId, runnerId));
+    const nowMs = this.#clock.nowMs();
+    // After a silence that counts, another node may have stored that it was noticed.
+    const isStale = presenceAfter(nowMs - entry.lastSeenMs, entry.intervalMs, false) !== 'online';
+    entry.lastSeenMs = nowMs;
+    entry.isCi = isCi;
+    entry.dirty = true;
+    if (entry.presence !== 'online' || isStale) await this.#become(runnerId, entry, 'online');
+  }
+
+  /** A heartbeat, after `seen`: pace, metrics, goodbye. `advisedMs`: when the next one was asked for, if it listens. */
   async beat(
     tenantId: TenantId,
     runnerId: RunnerId,
     report: HeartbeatReport,
     advisedMs: number | null,
   ): Promise<void> {
-    const entry = this.#entries.get(runnerId) ?? (await this.#load(tenantId, runnerId));
+    const entry = this.#entries.get(runnerId) ?? (await this.#remember(tenantId, runnerId));
     const nowMs = this.#clock.nowMs();
     entry.dirty = true;
     // A probe repeats before each scanner (RP §4.1) and says nothing of the pace.
@@ -101,46 +119,39 @@ export class PresenceBook {
     const gapMs = entry.lastBeatMs === null ? null : nowMs - entry.lastBeatMs;
     entry.intervalMs = expectedIntervalMs(entry.intervalMs, gapMs, advisedMs);
     entry.lastBeatMs = nowMs;
-    entry.running = report.running;
-    if (Object.keys(report.members).length > 0 || report.ignored.length > 0) {
-      entry.reported = mergeReported(entry.reported, report);
-      entry.reportedAtMs = nowMs;
-      entry.beatSinceFlush = true;
-    }
+    note(entry, report, nowMs);
     if (report.saysStopped) await this.#become(runnerId, entry, 'stopped');
   }
 
-  /** Writes what was gathered. Returns who showed a sign of life, for their leases. Rejects when it could not write. */
-  async flush(
-    keyUses: readonly KeyUse[],
-  ): Promise<
-    { tenantId: string; runnerId: string; intervalMs: number; running: readonly string[] | null }[]
-  > {
+  /** Writes what was gathered. Rejects when it could not; then nothing is lost, and the next flush writes it. */
+  async flush(keyUses: readonly KeyUse[]): Promise<Sign[]> {
+    const startedMs = this.#clock.monotonicMs();
     const dirty = [...this.#entries].filter(([, entry]) => entry.dirty);
     for (const [, entry] of dirty) entry.dirty = false;
+    const beats = dirty.filter(([, entry]) => entry.beatSinceFlush);
+    for (const [, entry] of beats) entry.beatSinceFlush = false;
+    for (const use of keyUses) this.#keyUses.set(use.key_id, use);
     try {
-      const beats = dirty.filter(([, entry]) => entry.beatSinceFlush);
-      const signs = dirty.filter(([, entry]) => !entry.beatSinceFlush);
-      const uses = keyUses.toSorted((a, b) => (a.key_id < b.key_id ? -1 : 1));
-      if (dirty.length + uses.length > 0) {
-        await this.#database.transaction('system', async (tx) => {
-          await flushPresence(tx, beats.map(beatRow), signs.map(signRow));
-          await flushKeyUse(tx, uses);
-        });
+      const uses = [...this.#keyUses.values()];
+      if (dirty.length + uses.length > 0) await this.#write(dirty, beats, uses);
+      for (const use of uses) {
+        if (this.#keyUses.get(use.key_id) === use) this.#keyUses.delete(use.key_id);
       }
-      for (const [, entry] of beats) entry.beatSinceFlush = false;
       this.#flushFailed = false;
     } catch (error) {
       for (const [, entry] of dirty) entry.dirty = true;
+      for (const [, entry] of beats) entry.beatSinceFlush = true;
       this.#flushFailed = true;
       throw error;
+    } finally {
+      this.#load = loadFactor(this.#clock.monotonicMs() - startedMs, this.#lagMs());
     }
     this.#forgetIdle();
-    return dirty.map(([runnerId, entry]) => ({
-      tenantId: entry.tenantId,
+    return dirty.map(([runnerId, { tenantId, intervalMs, running }]) => ({
+      tenantId,
       runnerId,
-      intervalMs: entry.intervalMs,
-      running: entry.running,
+      intervalMs,
+      running,
     }));
   }
 
@@ -151,26 +162,56 @@ export class PresenceBook {
     if (nowMs - this.#lastRoundMs > STALL_MS || nowMs < this.#lastRoundMs) {
       this.#listeningSinceMs = nowMs;
     }
+    const db = this.#database.system();
+    const watched = await watchedRunners(this.#database.systemLists(), nowMs);
+    // Only now: while the database can't be read, no runner is let in either, and that is time away, too.
     this.#lastRoundMs = nowMs;
     let changed = 0;
-    const db = this.#database.system();
-    const watched = await watchedRunners(
-      this.#database.systemLists(),
-      nowMs - limits.heartbeatMinMs,
-    );
     for (const runner of watched) {
-      const since = Math.max(runner.last_seen_at ?? 0, this.#listeningSinceMs);
-      const verdict = silenceVerdict(nowMs - since, runner.interval_ms);
+      const entry = this.#entries.get(runner.id as RunnerId);
+      // What was heard here since the flush is not in the row yet.
+      const heardMs = Math.max(runner.last_seen_at ?? 0, entry?.lastSeenMs ?? 0);
+      const silentMs = nowMs - Math.max(heardMs, this.#listeningSinceMs);
+      const intervalMs = Math.max(runner.interval_ms, entry?.intervalMs ?? 0);
+      const verdict = presenceAfter(silentMs, intervalMs, runner.is_ci === 1);
       if (verdict === 'online' || verdict === runner.presence) continue;
       const written = await markSilent(db, runner, verdict, nowMs);
+      this.#rowWrites.flush += written;
       changed += written;
-      const entry = this.#entries.get(runner.id as RunnerId);
       if (written > 0 && entry !== undefined && !entry.dirty) entry.presence = verdict;
     }
     return changed;
   }
 
-  async #load(tenantId: TenantId, runnerId: RunnerId): Promise<Entry> {
+  async #write(
+    dirty: readonly [RunnerId, Entry][],
+    beats: readonly [RunnerId, Entry][],
+    uses: KeyUse[],
+  ): Promise<void> {
+    const beating = new Set(beats.map(([runnerId]) => runnerId));
+    const signs = dirty.filter(([runnerId]) => !beating.has(runnerId));
+    uses.sort((a, b) => (a.key_id < b.key_id ? -1 : 1));
+    const rows = await this.#database.transaction('system', async (tx) => {
+      await this.#hearOfOthers(tx, beats);
+      await flushKeyUse(tx, uses);
+      return await flushPresence(tx, beats.map(beatRow), signs.map(signRow));
+    });
+    this.#rowWrites.flush += rows + uses.length;
+  }
+
+  /** Installations that only another node heard: two clones may each have a node of their own. */
+  async #hearOfOthers(tx: Db, beats: readonly [RunnerId, Entry][]): Promise<void> {
+    const telling = beats.filter(([, { installations }]) => installations.length > 0);
+    for (const [tenantId, items] of Map.groupBy(telling, ([, entry]) => entry.tenantId)) {
+      const ids = items.map(([runnerId]) => runnerId);
+      for (const row of await lastInstallations(tx, tenantId, ids)) {
+        const entry = this.#entries.get(row.id as RunnerId);
+        if (entry !== undefined) sightingOf(entry, row.installation, row.cloned_until);
+      }
+    }
+  }
+
+  async #remember(tenantId: TenantId, runnerId: RunnerId): Promise<Entry> {
     const loading = this.#loading.get(runnerId) ?? this.#read(tenantId, runnerId);
     this.#loading.set(runnerId, loading);
     try {
@@ -186,21 +227,7 @@ export class PresenceBook {
 
   async #read(tenantId: TenantId, runnerId: RunnerId): Promise<Entry> {
     const row = await readPresence(this.#database.tenant(tenantId), tenantId, runnerId);
-    return {
-      tenantId,
-      presence: row?.presence ?? 'never',
-      lastSeenMs: row?.last_seen_at ?? this.#clock.nowMs(),
-      lastBeatMs: null,
-      intervalMs: row?.interval_ms ?? limits.heartbeatDefaultMs,
-      running: null,
-      reported:
-        row === undefined || row.reported === null
-          ? {}
-          : (JSON.parse(row.reported) as Record<string, unknown>),
-      reportedAtMs: null,
-      beatSinceFlush: false,
-      dirty: false,
-    };
+    return entryOf(tenantId, row, this.#clock.nowMs());
   }
 
   async #become(runnerId: RunnerId, entry: Entry, presence: 'online' | 'stopped'): Promise<void> {
@@ -208,7 +235,8 @@ export class PresenceBook {
     entry.presence = presence;
     try {
       const db = this.#database.tenant(entry.tenantId);
-      await setPresence(db, entry.tenantId, runnerId, presence, entry.lastSeenMs);
+      const { tenantId, lastSeenMs } = entry;
+      this.#rowWrites.request += await setPresence(db, tenantId, runnerId, presence, lastSeenMs);
     } catch (error) {
       entry.presence = before;
       throw error;
@@ -221,28 +249,4 @@ export class PresenceBook {
       if (!entry.dirty && nowMs - entry.lastSeenMs > FORGET_MS) this.#entries.delete(runnerId);
     }
   }
-}
-
-const signRow = ([runnerId, entry]: [RunnerId, Entry]): SignRow => ({
-  tenant_id: entry.tenantId,
-  id: runnerId,
-  presence: entry.presence,
-  last_seen_at: entry.lastSeenMs,
-  interval_ms: entry.intervalMs,
-});
-
-function beatRow(item: [RunnerId, Entry]): BeatRow {
-  const [, entry] = item;
-  const text = (name: string): string | null => {
-    const value = entry.reported[name];
-    return typeof value === 'string' ? value : null;
-  };
-  return {
-    ...signRow(item),
-    version: text('version'),
-    hostname: text('hostname'),
-    region: text('region'),
-    reported: JSON.stringify(entry.reported),
-    reported_at: entry.reportedAtMs ?? entry.lastSeenMs,
-  };
 }

@@ -8,7 +8,11 @@ export interface Metrics {
   readonly answered: (endpointId: string | null, status: number, seconds: number) => void;
   readonly uploadEnded: (outcome: string, durationMs: number) => void;
   readonly commandsSwept: (lost: number, expired: number) => void;
-  readonly presenceFlushed: (ok: boolean, runners: number) => void;
+  readonly presenceFlushed: (
+    ok: boolean,
+    runners: number,
+    rowWrites: { readonly request: number; readonly flush: number },
+  ) => void;
   readonly diskLooked: (freeBytes: number, isLow: boolean) => void;
 }
 
@@ -40,17 +44,7 @@ export function createMetrics(): Metrics {
     help: 'Commands that nobody claimed in time.',
     registers,
   });
-  const flushes = new Counter({
-    name: 'muster_presence_flushes_total',
-    help: 'Flushes of presence, by result.',
-    labelNames: ['result'],
-    registers,
-  });
-  const flushed = new Gauge({
-    name: 'muster_presence_flushed_runners',
-    help: 'Runners that showed a sign of life between the last two flushes.',
-    registers,
-  });
+  const presenceFlushed = presenceMetrics(registers);
   // Looking a label set up by its object costs more than counting: one child for each endpoint and status is kept.
   const children = new Map<string, ReturnType<typeof requests.labels>>();
   const childOf = (endpoint: string, status: number): ReturnType<typeof requests.labels> => {
@@ -71,10 +65,7 @@ export function createMetrics(): Metrics {
       lost.inc(lostCount);
       expired.inc(expiredCount);
     },
-    presenceFlushed: (ok, runners) => {
-      flushes.inc({ result: ok ? 'ok' : 'failed' });
-      if (ok) flushed.set(runners);
-    },
+    presenceFlushed,
     diskLooked: diskGauges(registers),
   };
 }
@@ -93,5 +84,31 @@ function diskGauges(registers: Registry[]): Metrics['diskLooked'] {
   return (freeBytes, isLow) => {
     free.set(freeBytes);
     low.set(isLow ? 1 : 0);
+  };
+}
+
+function presenceMetrics(registers: Registry[]): Metrics['presenceFlushed'] {
+  const flushes = new Counter({
+    name: 'muster_presence_flushes_total',
+    help: 'Flushes of presence, by result.',
+    labelNames: ['result'],
+    registers,
+  });
+  const flushed = new Gauge({
+    name: 'muster_presence_flushed_runners',
+    help: 'Runners that showed a sign of life between the last two flushes.',
+    registers,
+  });
+  const written = new Counter({
+    name: 'muster_presence_row_writes_total',
+    help: 'Rows written for presence, by what asked for it: a call of a runner, or the flush.',
+    labelNames: ['path'],
+    registers,
+  });
+  return (ok, runners, rowWrites) => {
+    flushes.inc({ result: ok ? 'ok' : 'failed' });
+    written.inc({ path: 'request' }, rowWrites.request);
+    written.inc({ path: 'flush' }, rowWrites.flush);
+    if (ok) flushed.set(runners);
   };
 }

@@ -28,6 +28,9 @@ export class CallerGate {
   }
 
   async seen(caller: Caller): Promise<void> {
-    if (caller.kind === 'runner') await this.#presence.seen(caller.tenantId, caller.runnerId);
+    if (caller.kind !== 'runner') return;
+    // A key that may not take commands is one of a pipeline: when it falls silent, its job is done.
+    const isCi = !caller.scopes.includes('commands');
+    await this.#presence.seen(caller.tenantId, caller.runnerId, isCi);
   }
 }

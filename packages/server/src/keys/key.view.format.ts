@@ -1,6 +1,6 @@
 // Runner and key rows as the wire shows them. Of a key: facts only, never the secret or its hash.
 
-import type { ApiKey, KeyScope, Runner } from '@muster/contract';
+import { type ApiKey, type KeyScope, limits, type Runner } from '@muster/contract';
 import { keyPrefix } from './key.format.ts';
 import type { KeyRow } from './keys.queries.ts';
 import type { RunnerRow } from './runner.queries.ts';
@@ -29,7 +29,8 @@ export function apiKeyView(row: KeyRow): ApiKey {
   };
 }
 
-export function runnerView(row: RunnerRow): Runner {
+/** `nowMs`: warnings are for now; what made them may be over. */
+export function runnerView(row: RunnerRow, nowMs: number): Runner {
   return {
     id: row.id,
     name: row.name,
@@ -42,9 +43,27 @@ export function runnerView(row: RunnerRow): Runner {
     version: row.version,
     hostname: row.hostname,
     region: row.region,
+    clock_skew_ms: row.clock_skew_ms,
+    warnings: warningsOf(row, nowMs),
     reported: row.reported === null ? null : (JSON.parse(row.reported) as unknown),
     reported_at: isoOrNull(row.reported_at),
     created_at: iso(row.created_at),
     created_by: row.created_by,
   };
+}
+
+function warningsOf(row: RunnerRow, nowMs: number): Runner['warnings'] {
+  const warnings: Runner['warnings'] = [];
+  if (row.cloned_until !== null && row.cloned_until > nowMs) {
+    const detail =
+      'Two installations use this runner at the same time. Enrol each machine by itself; nobody is cut off.';
+    warnings.push({ code: 'cloned', detail });
+  }
+  const skewMs = row.clock_skew_ms ?? 0;
+  if (Math.abs(skewMs) > limits.clockSkewWarnMs) {
+    const seconds = Math.round(Math.abs(skewMs) / 1000);
+    const detail = `Its clock is ${seconds} s ${skewMs > 0 ? 'ahead' : 'behind'}.`;
+    warnings.push({ code: 'clock_skew', detail });
+  }
+  return warnings;
 }

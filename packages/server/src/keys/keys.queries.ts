@@ -30,7 +30,10 @@ export async function findCredential(db: Db, keyId: string) {
 
 export async function insertKey(
   db: Db,
-  row: Omit<KeyRow, 'first_used_at' | 'last_used_at' | 'last_used_from' | 'retires_at'>,
+  row: Omit<
+    KeyRow,
+    'first_used_at' | 'last_used_at' | 'last_used_from' | 'retires_at' | 'overlap_until'
+  >,
 ): Promise<void> {
   await db
     .insertInto('credential')
@@ -41,6 +44,7 @@ export async function insertKey(
     .values({
       ...row,
       retires_at: null,
+      overlap_until: null,
       first_used_at: null,
       last_used_at: null,
       last_used_from: null,

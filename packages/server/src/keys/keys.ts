@@ -50,6 +50,10 @@ export interface KeyPlan {
   readonly role?: Role;
   readonly scopes?: readonly KeyScope[];
   readonly labels?: Readonly<Record<string, string>>;
+  /** Names of labels that a machine may choose by itself when it enrols; absent: any. */
+  readonly allowedLabels?: readonly string[];
+  /** Addresses and networks that the key may be used from; absent: from anywhere. */
+  readonly allowedFrom?: readonly string[];
   readonly state: 'candidate' | 'proven';
   readonly parentKeyId?: string;
   readonly usesLeft?: number;
@@ -72,6 +76,8 @@ export async function makeKey(db: Db, plan: KeyPlan, nowMs: number): Promise<Mad
     role: plan.role ?? null,
     scopes: json(plan.scopes),
     labels: json(plan.labels),
+    allowed_labels: json(plan.allowedLabels),
+    allowed_from: json(plan.allowedFrom),
     secret_hash: hashSecret(secret),
     state: plan.state,
     parent_key_id: plan.parentKeyId ?? null,

@@ -41,6 +41,10 @@ export async function insertRunner(db: Db, runner: NewRunnerRow): Promise<void> 
       region: null,
       reported: null,
       reported_at: null,
+      is_ci: 0,
+      clock_skew_ms: null,
+      installation: null,
+      cloned_until: null,
     })
     .execute();
 }

@@ -34,3 +34,6 @@ export function randomBase62(length: number): string {
 
 /** A factor in [1 - spread, 1 + spread], for jitter; not for secrets. */
 export const jitter = (spread: number): number => 1 + (Math.random() * 2 - 1) * spread;
+
+/** A number in [0, 1), for choices that don't matter; not for secrets. */
+export const chance = (): number => Math.random();

@@ -65,10 +65,20 @@ select "id" from "runner" where "tenant_id" = $1 and "id" = $2 for update
 select * from "runner" where "tenant_id" = $1 and "admin" = $2 and "presence" = $3 and lower("name" collate "C") like $4 escape '!' and "id" < $5 order by "id" desc limit $6
 
 -- presence: watched
-select "tenant_id", "id", "presence", "last_seen_at", "interval_ms" from "runner" where "presence" in ($1, $2) and "last_seen_at" < $3
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in ($1, $2) and "last_seen_at" + "interval_ms" < $3
 
 -- presence: mark silent
 update "runner" set "presence" = $1, "presence_since" = $2 where "tenant_id" = $3 and "id" = $4 and "presence" in ($5, $6) and "presence" != $7 and "last_seen_at" = $8
+
+-- presence: a change of state
+update "runner" set "presence" = $1, "presence_since" = $2, "last_seen_at" = case when "last_seen_at" > $3 then "last_seen_at" else $4 end where "tenant_id" = $5 and "id" = $6 and "presence" != $7
+
+-- presence: flush
+update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
+update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
+
+-- presence: installations heard last
+select "id", "installation", "cloned_until" from "runner" where "tenant_id" = $1 and "id" in ($2)
 
 -- presence: flush of key use
 update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_used_from" = "given"."last_used_from" from json_populate_recordset(null::"api_key", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."key_id" = "given"."key_id"
@@ -78,6 +88,22 @@ select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_un
 
 -- uploads: claim
 with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') order by "received_at", "id" limit $5 for update skip locked) update "upload" set "state" = $6, "attempt" = "attempt" + $7, "lease_until" = $8, "lease_holder" = $9, "started_at" = $10 where (tenant_id, id) in (select tenant_id, id from next) returning *
+
+-- metrics: lock
+insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") select "tenant_id", "runner_id", "step_ms", "starts_at", "samples" from json_populate_recordset(null::"runner_metrics", $1::json) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
+select * from "runner_metrics" where "tenant_id" = $1 and "step_ms" = $2 and "starts_at" = $3 and "runner_id" in ($4) order by "runner_id" for update
+
+-- metrics: save
+update "runner_metrics" as "stored" set "samples" = "given"."samples" from json_populate_recordset(null::"runner_metrics", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."runner_id" = "given"."runner_id" and "stored"."step_ms" = "given"."step_ms" and "stored"."starts_at" = "given"."starts_at"
+
+-- metrics: take what is old
+select * from "runner_metrics" where "step_ms" = $1 and "starts_at" < $2 order by "starts_at" limit $3 for update skip locked
+
+-- metrics: delete
+delete from "runner_metrics" where "tenant_id" = $1 and "step_ms" = $2 and "starts_at" = $3 and "runner_id" in ($4)
+
+-- metrics: read
+select * from "runner_metrics" where "tenant_id" = $1 and "runner_id" = $2 and "step_ms" = $3 and "starts_at" >= $4 and "starts_at" < $5
 
 -- uploads: extend lease
 update "upload" set "lease_until" = $1, "items_done" = $2 where "tenant_id" = $3 and "id" = $4 and "state" = $5 and "lease_holder" = $6 and "attempt" = $7

@@ -19,6 +19,7 @@ import { IdPlugin } from '../../src/db/id-plugin.ts';
 import type { Tables } from '../../src/db/tables.ts';
 import * as findings from '../../src/findings/findings.queries.ts';
 import * as inventory from '../../src/findings/inventory.queries.ts';
+import * as metrics from '../../src/heartbeat/metrics.queries.ts';
 import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
@@ -33,6 +34,26 @@ const ID = '01900000-0000-7000-8000-000000000000';
 const SCOPE = { assetId: ID, tool: 'tool', category: '' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
 const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, log_lines: 1, log_dropped: 0 } as const;
+
+const SIGN = {
+  tenant_id: ID,
+  id: ID,
+  presence: 'online',
+  last_seen_at: 1,
+  interval_ms: 1,
+  is_ci: 0,
+} as const;
+const METRICS = { tenant_id: ID, runner_id: ID, step_ms: 60_000, starts_at: 1 };
+const REPORT = {
+  version: null,
+  hostname: null,
+  region: null,
+  reported: '{}',
+  reported_at: 1,
+  clock_skew_ms: null,
+  installation: null,
+  cloned_until: null,
+};
 
 const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: claimable': (db) => commands.claimable(db, ID, ID, 1, null, 10),
@@ -64,10 +85,19 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'presence: watched': (db) => presence.watchedRunners(db, 1),
   'presence: mark silent': (db) =>
     presence.markSilent(db, { tenant_id: ID, id: ID, last_seen_at: 1 }, 'offline', 2),
+  'presence: a change of state': (db) => presence.setPresence(db, ID, ID, 'online', 1),
+  'presence: flush': (db) =>
+    presence.flushPresence(db, [{ ...SIGN, ...REPORT }], [SIGN]),
+  'presence: installations heard last': (db) => presence.lastInstallations(db, ID, [ID]),
   'presence: flush of key use': (db) =>
     presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
   'uploads: who waits': (db) => work.uploadFlows(db, 1),
   'uploads: claim': (db) => work.claimUpload(db, { tenant_id: ID, runner_id: ID }, ID, 1, 2),
+  'metrics: lock': (db) => metrics.lockMetricRows(db, [METRICS]),
+  'metrics: save': (db) => metrics.saveMetricRows(db, [{ ...METRICS, samples: '{}' }]),
+  'metrics: take what is old': (db) => metrics.takeOldMetrics(db, 60_000, 1, 10),
+  'metrics: delete': (db) => metrics.deleteMetricRows(db, [METRICS]),
+  'metrics: read': (db) => metrics.readMetrics(db, ID, ID, 60_000, 1, 2),
   'uploads: extend lease': (db) => work.extendLease(db, UPLOAD, 2, { items_done: 1 }),
   'uploads: requeue': (db) =>
     work.requeueUpload(db, UPLOAD, { notBefore: 2, fault: 'error', attempts: 1 }),

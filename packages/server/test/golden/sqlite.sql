@@ -65,10 +65,20 @@ select "id" from "runner" where "tenant_id" = ? and "id" = ?
 select * from "runner" where "tenant_id" = ? and "admin" = ? and "presence" = ? and "name" like ? escape '!' and "id" < ? order by "id" desc limit ?
 
 -- presence: watched
-select "tenant_id", "id", "presence", "last_seen_at", "interval_ms" from "runner" where "presence" in (?, ?) and "last_seen_at" < ?
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in (?, ?) and "last_seen_at" + "interval_ms" < ?
 
 -- presence: mark silent
 update "runner" set "presence" = ?, "presence_since" = ? where "tenant_id" = ? and "id" = ? and "presence" in (?, ?) and "presence" != ? and "last_seen_at" = ?
+
+-- presence: a change of state
+update "runner" set "presence" = ?, "presence_since" = ?, "last_seen_at" = case when "last_seen_at" > ? then "last_seen_at" else ? end where "tenant_id" = ? and "id" = ? and "presence" != ?
+
+-- presence: flush
+update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci", ? as "version", ? as "hostname", ? as "region", ? as "reported", ? as "reported_at", ? as "clock_skew_ms", ? as "installation", ? as "cloned_until") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
+update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
+
+-- presence: installations heard last
+select "id", "installation", "cloned_until" from "runner" where "tenant_id" = ? and "id" in (?)
 
 -- presence: flush of key use
 update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" = ? and "key_id" = ?
@@ -78,6 +88,22 @@ select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_un
 
 -- uploads: claim
 with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = ? and "runner_id" = ? and ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) and "state" in ('received', 'processing') order by "received_at", "id" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
+
+-- metrics: lock
+insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") values (?, ?, ?, ?, ?) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
+select * from "runner_metrics" where "tenant_id" = ? and "step_ms" = ? and "starts_at" = ? and "runner_id" in (?) order by "runner_id"
+
+-- metrics: save
+update "runner_metrics" set "samples" = ? where "tenant_id" = ? and "runner_id" = ? and "step_ms" = ? and "starts_at" = ?
+
+-- metrics: take what is old
+select * from "runner_metrics" where "step_ms" = ? and "starts_at" < ? order by "starts_at" limit ?
+
+-- metrics: delete
+delete from "runner_metrics" where "tenant_id" = ? and "step_ms" = ? and "starts_at" = ? and "runner_id" in (?)
+
+-- metrics: read
+select * from "runner_metrics" where "tenant_id" = ? and "runner_id" = ? and "step_ms" = ? and "starts_at" >= ? and "starts_at" < ?
 
 -- uploads: extend lease
 update "upload" set "lease_until" = ?, "items_done" = ? where "tenant_id" = ? and "id" = ? and "state" = ? and "lease_holder" = ? and "attempt" = ?

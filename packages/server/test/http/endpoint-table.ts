@@ -67,6 +67,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   whoAmI: apart,
   listRunners: apart,
   showRunner: of('runner'),
+  runnerMetrics: of('runner'),
   createRunner: { ...apart, body: () => ({ name: 'made by a test' }) },
   pauseRunner: of('runner'),
   resumeRunner: of('runner'),

@@ -329,6 +329,7 @@ const CASES: Readonly<Record<string, Provoke>> = {
   'pauseRunner invalid_transition': revokedRunner,
   'resumeRunner invalid_transition': revokedRunner,
   'cancelCommand invalid_transition': finishedCommand,
+  'runnerMetrics invalid_parameter': withQuery('step=61'),
   'uploadJob invalid_parameter': withQuery('wait=soon'),
   'checkFingerprints too_many_items': withBody({
     fingerprints: Array.from({ length: limits.fingerprintsCheckMax + 1 }, (_, n) => `fp-${n}`),

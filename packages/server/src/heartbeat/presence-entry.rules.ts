@@ -1,0 +1,129 @@
+// What a node remembers of one runner between two flushes: taken in from heartbeats, and printed as rows. The entry is
+// changed in place, because it is asked for with every call. Called by presence.ts.
+
+import { limits } from '@muster/contract';
+import type { TenantId } from '../lib/ids.ts';
+import { type HeartbeatReport, mergeReported } from './heartbeat.decode.ts';
+import {
+  hear,
+  type Installation,
+  installationOf,
+  latest,
+  SKEW_SAMPLES,
+  skewOf,
+} from './installations.rules.ts';
+import type { BeatRow, SignRow, StoredPresence } from './presence.queries.ts';
+import { twoBeatsMs } from './presence.rules.ts';
+
+export interface Entry {
+  readonly tenantId: TenantId;
+  presence: 'never' | 'online' | 'late' | 'stopped' | 'offline';
+  lastSeenMs: number;
+  lastBeatMs: number | null;
+  intervalMs: number;
+  isCi: boolean;
+  running: readonly string[] | null;
+  reported: Record<string, unknown>;
+  reportedAtMs: number | null;
+  /** Newest first. */
+  installations: readonly Installation[];
+  clonedUntilMs: number | null;
+  /** What its last heartbeats told of its clock: sent − arrived, milliseconds. */
+  skewSamples: readonly number[];
+  /** Only what this node heard itself may overwrite what is stored: another node may know newer things. */
+  beatSinceFlush: boolean;
+  dirty: boolean;
+}
+
+const parsed = <T>(text: string | null, otherwise: T): T =>
+  text === null ? otherwise : (JSON.parse(text) as T);
+
+/** From the stored row; `undefined`: the runner is gone, and what is written for it finds nothing. */
+export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, nowMs: number): Entry {
+  const installation = parsed<Installation | null>(row?.installation ?? null, null);
+  const skewMs = row?.clock_skew_ms ?? null;
+  return {
+    tenantId,
+    presence: row?.presence ?? 'never',
+    lastSeenMs: row?.last_seen_at ?? nowMs,
+    lastBeatMs: null,
+    intervalMs: row?.interval_ms ?? limits.heartbeatDefaultMs,
+    isCi: false,
+    running: null,
+    reported: parsed<Record<string, unknown>>(row?.reported ?? null, {}),
+    reportedAtMs: null,
+    installations: installation === null ? [] : [installation],
+    clonedUntilMs: row?.cloned_until ?? null,
+    skewSamples: skewMs === null ? [] : [skewMs],
+    beatSinceFlush: false,
+    dirty: false,
+  };
+}
+
+/** Takes in what a heartbeat says of its runner; absent members overwrite nothing. */
+export function note(entry: Entry, report: HeartbeatReport, nowMs: number): void {
+  entry.running = report.running;
+  if (Object.keys(report.members).length === 0 && report.ignored.length === 0) return;
+  entry.reported = mergeReported(entry.reported, report);
+  entry.reportedAtMs = nowMs;
+  entry.beatSinceFlush = true;
+  if (report.sentAtMs !== null) {
+    const samples = [report.sentAtMs - nowMs, ...entry.skewSamples];
+    entry.skewSamples = samples.slice(0, SKEW_SAMPLES);
+  }
+  // One key of a pipeline serves many jobs at once, by intention.
+  const installation = entry.isCi ? null : installationOf(report.members, nowMs);
+  if (installation !== null) sighted(entry, installation);
+}
+
+function sighted(entry: Entry, installation: Installation): void {
+  const windowMs = twoBeatsMs(entry.intervalMs);
+  const { known, isCloned } = hear(entry.installations, installation, windowMs);
+  entry.installations = known;
+  if (isCloned) entry.clonedUntilMs = later(entry.clonedUntilMs, installation.heardAtMs + windowMs);
+}
+
+/** Takes in what another node stored of it. */
+export function sightingOf(
+  entry: Entry,
+  stored: string | null,
+  clonedUntilMs: number | null,
+): void {
+  const installation = parsed<Installation | null>(stored, null);
+  if (installation !== null) sighted(entry, installation);
+  entry.clonedUntilMs = later(entry.clonedUntilMs, clonedUntilMs);
+}
+
+const later = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b);
+
+type Item = readonly [string, Entry];
+
+export const signRow = ([runnerId, entry]: Item): SignRow => ({
+  tenant_id: entry.tenantId,
+  id: runnerId,
+  presence: entry.presence,
+  last_seen_at: entry.lastSeenMs,
+  interval_ms: entry.intervalMs,
+  is_ci: entry.isCi ? 1 : 0,
+});
+
+export function beatRow(item: Item): BeatRow {
+  const [, entry] = item;
+  const text = (name: string): string | null => {
+    const value = entry.reported[name];
+    return typeof value === 'string' ? value : null;
+  };
+  const installation = latest(entry.installations);
+  return {
+    ...signRow(item),
+    version: text('version'),
+    hostname: text('hostname'),
+    region: text('region'),
+    reported: JSON.stringify(entry.reported),
+    reported_at: entry.reportedAtMs ?? entry.lastSeenMs,
+    clock_skew_ms: skewOf(entry.skewSamples),
+    installation: installation === null ? null : JSON.stringify(installation),
+    cloned_until: entry.clonedUntilMs,
+  };
+}
