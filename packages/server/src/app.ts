@@ -18,6 +18,7 @@ import { heartbeatRoutes } from './heartbeat/heartbeat.routes.ts';
 import { MetricBook, thinMetrics } from './heartbeat/metrics.ts';
 import { Pace } from './heartbeat/pace.ts';
 import { PresenceBook } from './heartbeat/presence.ts';
+import { loadFactor } from './heartbeat/presence.rules.ts';
 import { readConsole } from './http/console-files.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
@@ -62,9 +63,18 @@ export interface Ports {
   readonly freeBytes: FreeBytes;
   /** A module that meets every upload in its thread (ingest.worker.ts). */
   readonly ingestProbe: string | null;
+  /** By how much runners should slow down after a flush of presence that took so many milliseconds. */
+  readonly loadOf: (flushMs: number) => number;
 }
 
-const MACHINE: Ports = { freeBytes: freeBytesOf, ingestProbe: null };
+function machine(): Ports {
+  const lag = new LoopLag();
+  return {
+    freeBytes: freeBytesOf,
+    ingestProbe: null,
+    loadOf: (flushMs) => loadFactor(flushMs, lag.takeP99Ms()),
+  };
+}
 
 /** Opens, migrates, wires and listens. Rejects with what the operator can act on; then nothing is left running. */
 export async function startApp(
@@ -86,7 +96,7 @@ export async function startApp(
     await verifyMasterKey(database, masterKey, clock.nowMs());
     // Nobody else writes to an embedded database: what was being processed when the process ended is free again.
     if (embedded) await releaseAll(database);
-    return await wire(config, clock, log, { ...MACHINE, ...ports }, database, masterKey);
+    return await wire(config, clock, log, { ...machine(), ...ports }, database, masterKey);
   } catch (error) {
     await database.close();
     throw error;
@@ -106,8 +116,7 @@ async function wire(
     sealKey: masterKey.derive('sealed uploads'),
     secretKey: masterKey.derive('secret findings'),
   };
-  const lag = new LoopLag();
-  const presence = new PresenceBook(database, clock, () => lag.takeP99Ms());
+  const presence = new PresenceBook(database, clock, ports.loadOf);
   const pace = new Pace(clock, () => presence.load);
   const series = new MetricBook(database, clock);
   const authenticator = new Authenticator(database, clock, log);

@@ -11,6 +11,7 @@ import { heartbeat, type HeartbeatDeps } from '../src/heartbeat/heartbeat.ts';
 import { MetricBook } from '../src/heartbeat/metrics.ts';
 import { Pace } from '../src/heartbeat/pace.ts';
 import { PresenceBook } from '../src/heartbeat/presence.ts';
+import { loadFactor } from '../src/heartbeat/presence.rules.ts';
 import { findRunner, type RunnerRow } from '../src/keys/runners.ts';
 import { insertTenant } from '../src/keys/installation.queries.ts';
 import { createRunner } from '../src/keys/runners.ts';
@@ -131,7 +132,7 @@ export class ServerNode {
   readonly deps: HeartbeatDeps;
 
   constructor(database: Database, clock: Clock, lagMs: () => number = () => 0) {
-    const presence = new PresenceBook(database, clock, lagMs);
+    const presence = new PresenceBook(database, clock, (flushMs) => loadFactor(flushMs, lagMs()));
     this.presence = presence;
     this.authenticator = new Authenticator(database, clock, createLogger('silent'));
     this.gate = new CallerGate(this.authenticator, presence, clock);

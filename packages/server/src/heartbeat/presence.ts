@@ -17,7 +17,7 @@ import {
   setPresence,
   watchedRunners,
 } from './presence.queries.ts';
-import { expectedIntervalMs, loadFactor, presenceAfter } from './presence.rules.ts';
+import { expectedIntervalMs, presenceAfter } from './presence.rules.ts';
 
 export interface KeyUse {
   tenant_id: string;
@@ -48,18 +48,18 @@ export class PresenceBook {
   #rowWrites = { request: 0, flush: 0 };
   /** "Last used" of keys, by key id, until it is written. */
   readonly #keyUses = new Map<string, KeyUse>();
-  readonly #lagMs: () => number;
+  readonly #loadOf: (flushMs: number) => number;
   #flushFailed = false;
   #load = 1;
   /** Since when this node has been listening without a stall: silence before that proves nothing. */
   #listeningSinceMs: number;
   #lastRoundMs: number;
 
-  /** `lagMs`: how far this thread's event loop lagged since it was last asked. */
-  constructor(database: Database, clock: Clock, lagMs: () => number = () => 0) {
+  /** `loadOf`: by how much runners should slow down after a flush that took so long; asked once for each flush. */
+  constructor(database: Database, clock: Clock, loadOf: (flushMs: number) => number) {
     this.#database = database;
     this.#clock = clock;
-    this.#lagMs = lagMs;
+    this.#loadOf = loadOf;
     this.#listeningSinceMs = clock.nowMs();
     this.#lastRoundMs = this.#listeningSinceMs;
   }
@@ -144,7 +144,7 @@ export class PresenceBook {
       this.#flushFailed = true;
       throw error;
     } finally {
-      this.#load = loadFactor(this.#clock.monotonicMs() - startedMs, this.#lagMs());
+      this.#load = this.#loadOf(this.#clock.monotonicMs() - startedMs);
     }
     this.#forgetIdle();
     return dirty.map(([runnerId, { tenantId, intervalMs, running }]) => ({
