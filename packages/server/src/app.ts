@@ -88,7 +88,7 @@ async function wire(
     secretKey: masterKey.derive('secret findings'),
   };
   const presence = new PresenceBook(database, clock);
-  const authenticator = new Authenticator(database, clock, log);
+  const authenticator = new Authenticator(database, clock, log, metrics.credentialRefused);
   const gate = new CallerGate(authenticator, presence, clock);
   const commands = commandsOf(database, clock, log, presence);
   const { board, wake } = commands;

@@ -102,6 +102,8 @@ export interface ApiKeyTable {
   role: Role | null;
   scopes: string | null;
   labels: string | null;
+  allowed_labels: string | null;
+  allow_from: string | null;
   secret_hash: Uint8Array;
   state: KeyState;
   parent_key_id: string | null;

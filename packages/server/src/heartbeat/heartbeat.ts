@@ -41,7 +41,7 @@ export async function heartbeat(
   const work = await deps.board.workOf(caller.tenantId, caller.runnerId);
   const actions: NonNullable<HeartbeatReply['actions']> = [];
   if (caller.paused) actions.push('pause');
-  if (caller.rotateAdvised) actions.push('rotate_key');
+  if (caller.rotateAdvised && caller.scopes.includes('renew')) actions.push('rotate_key');
   const waiting = work.pending > 0 && !caller.paused && caller.scopes.includes('commands');
   return {
     agent_id: caller.runnerId,

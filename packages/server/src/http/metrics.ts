@@ -8,6 +8,7 @@ export interface Metrics {
   readonly answered: (endpointId: string | null, status: number, seconds: number) => void;
   readonly uploadEnded: (outcome: string, durationMs: number) => void;
   readonly commandsSwept: (lost: number, expired: number) => void;
+  readonly credentialRefused: (reason: string) => void;
   readonly presenceFlushed: (ok: boolean, runners: number) => void;
 }
 
@@ -37,6 +38,12 @@ export function createMetrics(): Metrics {
   const expired = new Counter({
     name: 'muster_commands_expired_total',
     help: 'Commands that nobody claimed in time.',
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'muster_credentials_refused_total',
+    help: 'Keys and tokens that were refused, by reason.',
+    labelNames: ['reason'],
     registers,
   });
   const flushes = new Counter({
@@ -70,6 +77,7 @@ export function createMetrics(): Metrics {
       lost.inc(lostCount);
       expired.inc(expiredCount);
     },
+    credentialRefused: (reason) => refusals.inc({ reason }),
     presenceFlushed: (ok, runners) => {
       flushes.inc({ result: ok ? 'ok' : 'failed' });
       if (ok) flushed.set(runners);
