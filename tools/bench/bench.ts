@@ -11,6 +11,7 @@ import { printTable, type Row } from './figures.ts';
 import { heartbeatRow } from './heartbeats.ts';
 import { ingestRows, type Report } from './ingest.ts';
 import { latencyRow } from './latency.ts';
+import { revocationRow } from './revocation.ts';
 import { writeSarif } from './sarif.ts';
 import { startRow } from './start.ts';
 
@@ -79,6 +80,7 @@ async function run(): Promise<Row[]> {
     });
   }
   if (wanted.has('4')) await part(rows, '4 start', async () => [await startRow()]);
+  if (wanted.has('6')) await part(rows, '6 revocation', async () => [await revocationRow()]);
   return rows;
 }
 
