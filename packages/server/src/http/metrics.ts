@@ -12,6 +12,14 @@ export interface Metrics {
   readonly presenceFlushed: (ok: boolean, runners: number) => void;
 }
 
+const refusalCounter = (registers: Registry[]): Counter<'reason'> =>
+  new Counter({
+    name: 'muster_credentials_refused_total',
+    help: 'Keys and tokens that were refused, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'muster_' });
@@ -40,12 +48,7 @@ export function createMetrics(): Metrics {
     help: 'Commands that nobody claimed in time.',
     registers,
   });
-  const refusals = new Counter({
-    name: 'muster_credentials_refused_total',
-    help: 'Keys and tokens that were refused, by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
+  const refusals = refusalCounter(registers);
   const flushes = new Counter({
     name: 'muster_presence_flushes_total',
     help: 'Flushes of presence, by result.',

@@ -84,7 +84,7 @@ for (const backend of BACKENDS) {
       const nowMs = world.server.clock.nowMs();
       const lifeOf = (reply: Fields): number | null => {
         const at = (reply['key'] as Fields)['expires_at'];
-        return at === null ? null : Math.round((Date.parse(String(at)) - nowMs) / MINUTE_MS);
+        return at === null ? null : Math.round((Date.parse(at as string) - nowMs) / MINUTE_MS);
       };
       const reply = await roll(key);
       const made = reply['key'] as Fields;
