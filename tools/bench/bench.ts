@@ -12,6 +12,7 @@ import { printTable, type Row } from './figures.ts';
 import { heartbeatRow } from './heartbeats.ts';
 import { ingestRows, type Report } from './ingest.ts';
 import { latencyRow } from './latency.ts';
+import { revocationRow } from './revocation.ts';
 import { writeSarif } from './sarif.ts';
 import { startRow } from './start.ts';
 
@@ -86,6 +87,7 @@ async function run(): Promise<Row[]> {
     for (const backend of ['sqlite', 'postgres'] as const)
       await part(rows, `5 delivery, ${backend}`, async () => [await deliveryRow(backend, waiting)]);
   }
+  if (wanted.has('6')) await part(rows, '6 revocation', async () => [await revocationRow()]);
   return rows;
 }
 

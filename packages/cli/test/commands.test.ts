@@ -165,6 +165,42 @@ test('A new secret stands alone on stdout, with what to know about it on stderr'
   assert.deepEqual(JSON.parse(seen[2]?.body ?? ''), { runner_id: ID, scopes: ['ingest', 'renew'] });
 });
 
+test('Keys are rolled, expired and bound to addresses; each takes exactly one wish', async (t) => {
+  const prefix = 'mst_rnr_4fT9aQm2XcLb';
+  const facts = { ...key, prefix, allow_from: ['192.0.2.0/24'], expires_at: null };
+  const { url, seen } = await serve(t, ({ url: { pathname } }) =>
+    pathname.endsWith('/roll')
+      ? { status: 201, body: { api_key: 'mst_new', key: facts } }
+      : { status: 200, body: facts },
+  );
+  const keys = async (...words: string[]) => await run(['keys', ...words], { url });
+  assert.equal((await keys('roll', 'K1', '--expires-in', '1h')).out, 'mst_new\n');
+  assert.deepEqual(JSON.parse((await keys('expire', 'K1', '--in', '1m', '--json')).out), facts);
+  await keys('expire', 'K1', '--now');
+  assert.match((await keys('expire', 'K1', '--never')).out, /expires: never/);
+  assert.match((await keys('allow', 'K1', '--from', '192.0.2.0/24')).out, /192\.0\.2\.0\/24/);
+  await keys('allow', 'K1', '--anywhere');
+  assert.deepEqual(
+    seen.map(({ url: { pathname }, body }) => [pathname, JSON.parse(body) as unknown]),
+    [
+      ['/api/v1/keys/K1/roll', { expires_in: 3600 }],
+      ['/api/v1/keys/K1', { expires_in: 60 }],
+      ['/api/v1/keys/K1', { expires_in: 0 }],
+      ['/api/v1/keys/K1', { expires_in: null }],
+      ['/api/v1/keys/K1', { allow_from: ['192.0.2.0/24'] }],
+      ['/api/v1/keys/K1', { allow_from: null }],
+    ],
+  );
+  for (const words of [
+    ['expire', 'K1'],
+    ['expire', 'K1', '--now', '--never'],
+    ['allow', 'K1'],
+    ['allow', 'K1', '--anywhere', '--from', '::1'],
+  ])
+    assert.equal((await keys(...words)).exit, EXIT.usage);
+  assert.equal(seen.length, 6);
+});
+
 test('A command is created from options; its payload may come from the line or from stdin', async (t) => {
   const { url, seen } = await serve(t, () => ({
     status: 201,

@@ -5,12 +5,18 @@ import type { ErrorCode } from './errors.ts';
 import type { KeyScope, Role } from './schemas/vocabulary.ts';
 
 /**
- * Who may call. `runner` names the scope a key needs; a poll without it is `[]`, other calls are 401 as for a
- * key that isn't known (contract §2, §7).
+ * Who may call. `runner` names the scope a key needs and what a key without it is told. Never 403, and 401 only where
+ * it costs nothing: deployed clients take both for "key lost" (contract §2). `not_found`: for such a key there are no
+ * commands and no renewal, and its client goes on. `unauthorized`, for uploads: a 404 would make clients drop the
+ * report, a 401 makes them keep it until somebody gives them a better key.
  */
 export type Auth =
   | { readonly kind: 'none' }
-  | { readonly kind: 'runner'; readonly scope: KeyScope }
+  | {
+      readonly kind: 'runner';
+      readonly scope: KeyScope;
+      readonly without: 'unauthorized' | 'not_found';
+    }
   | { readonly kind: 'operator'; readonly role: Role }
   | { readonly kind: 'enrolment' };
 

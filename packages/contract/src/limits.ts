@@ -138,6 +138,8 @@ export const limits = {
   /** Refused credentials per peer address: a burst, then one in this time. Valid keys are never limited by it. */
   authFailureBurst: 30,
   authFailureEveryMs: 1 * SECOND_MS,
+  /** CIDR blocks of one key: each is looked at for every call with it. */
+  keyAllowListMax: 50,
   /** A verified key is believed this long without asking the database: revocation is effective within it. */
   keyCacheMs: 900,
 

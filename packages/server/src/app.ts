@@ -119,7 +119,7 @@ async function wire(
   const presence = new PresenceBook(database, clock, ports.loadOf);
   const pace = new Pace(clock, () => presence.load);
   const series = new MetricBook(database, clock);
-  const authenticator = new Authenticator(database, clock, log);
+  const authenticator = new Authenticator(database, clock, log, metrics.credentialRefused);
   const gate = new CallerGate(authenticator, presence, clock);
   const commands = commandsOf(database, clock, log, presence);
   const { board, wake } = commands;

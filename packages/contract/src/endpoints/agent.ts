@@ -24,7 +24,7 @@ export const heartbeat = endpoint({
   id: 'heartbeat',
   method: 'POST',
   path: '/api/v1/agent/heartbeat',
-  auth: { kind: 'runner', scope: 'heartbeat' },
+  auth: { kind: 'runner', scope: 'heartbeat', without: 'unauthorized' },
   summary: 'Report health and metrics',
   description:
     'Every member is optional; an empty body is a sign of life. A member of the wrong type is ignored and shown to ' +
@@ -40,7 +40,7 @@ export const pollCommands = endpoint({
   id: 'pollCommands',
   method: 'GET',
   path: '/api/v1/agent/commands',
-  auth: { kind: 'runner', scope: 'heartbeat' },
+  auth: { kind: 'runner', scope: 'heartbeat', without: 'unauthorized' },
   summary: 'Poll commands for this runner',
   description:
     'A bare array, most urgent first, then oldest; only what this runner can do, and no more than its free slots. Nothing ' +
@@ -66,7 +66,7 @@ export const acknowledgeCommand = endpoint({
   id: 'acknowledgeCommand',
   method: 'POST',
   path: '/api/v1/agent/commands/{id}/acknowledge',
-  auth: { kind: 'runner', scope: 'commands' },
+  auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Claim a command',
   description:
     'Pending → acknowledged, with a lease. A repeat by the holder answers the same. With `attempt` only the claim of that ' +
@@ -83,7 +83,7 @@ export const startCommand = endpoint({
   id: 'startCommand',
   method: 'POST',
   path: '/api/v1/agent/commands/{id}/start',
-  auth: { kind: 'runner', scope: 'commands' },
+  auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Mark a command running',
   params: CommandId,
   bodyKind: 'lenient',
@@ -97,7 +97,7 @@ export const completeCommand = endpoint({
   id: 'completeCommand',
   method: 'POST',
   path: '/api/v1/agent/commands/{id}/complete',
-  auth: { kind: 'runner', scope: 'commands' },
+  auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Finish a command',
   description:
     'From running or acknowledged (old clients never start). The same result again answers 200, another one 409.',
@@ -113,7 +113,7 @@ export const failCommand = endpoint({
   id: 'failCommand',
   method: 'POST',
   path: '/api/v1/agent/commands/{id}/fail',
-  auth: { kind: 'runner', scope: 'commands' },
+  auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Report that a command failed',
   description:
     '`error_message` is cut to 4 KiB. With `retry_on_fail` the command is offered again.',
@@ -129,7 +129,7 @@ export const releaseCommand = endpoint({
   id: 'releaseCommand',
   method: 'POST',
   path: '/api/v1/agent/commands/{id}/release',
-  auth: { kind: 'runner', scope: 'commands' },
+  auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Give a claimed command back',
   params: CommandId,
   bodyKind: 'lenient',
@@ -143,7 +143,7 @@ export const reportProgress = endpoint({
   id: 'reportProgress',
   method: 'POST',
   path: '/api/v1/agent/commands/{id}/progress',
-  auth: { kind: 'runner', scope: 'commands' },
+  auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Say how far a command is',
   description:
     'By its holder; the last word counts. The answer has `cancel_requested_at` when an operator wants it stopped.',
@@ -158,7 +158,7 @@ export const appendLog = endpoint({
   id: 'appendLog',
   method: 'POST',
   path: '/api/v1/agent/commands/{id}/logs',
-  auth: { kind: 'runner', scope: 'commands' },
+  auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Add lines to the log of a command',
   description:
     'By its holder. `offset` is the number of lines that this attempt sent before: what was received already is passed ' +
@@ -175,14 +175,14 @@ export const renewKey = endpoint({
   id: 'renewKey',
   method: 'POST',
   path: '/api/v1/agent/renew',
-  auth: { kind: 'runner', scope: 'renew' },
+  auth: { kind: 'runner', scope: 'renew', without: 'not_found' },
   summary: 'Get a new API key',
   description:
     'The presented key stays good until the new one has been used (then 15 minutes more). A lost answer costs nothing: ' +
     'renew again with the old key.',
   bodyKind: 'none',
   replies: { 200: RenewReply },
-  errors: ['unauthorized', 'rate_limited'],
+  errors: ['unauthorized', 'rate_limited', 'not_found'],
 });
 
 export const enroll = endpoint({
@@ -192,7 +192,8 @@ export const enroll = endpoint({
   auth: { kind: 'enrolment' },
   summary: 'Turn an enrolment token into a runner and its key',
   description:
-    'With `enrollment_id` a repeat finds the same runner and adds a key; it uses up no second use of the token.',
+    'With `enrollment_id` a repeat finds the same runner and adds a key; it uses up no second use of the token. Labels ' +
+    'that the token does not allow are refused.',
   bodyKind: 'json',
   body: Enrolment,
   replies: { 201: EnrolmentReply, 200: EnrolmentReply },

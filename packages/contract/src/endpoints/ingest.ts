@@ -65,7 +65,7 @@ const ingestRoute = <
     id,
     method: 'POST',
     path,
-    auth: { kind: 'runner', scope: 'ingest' },
+    auth: { kind: 'runner', scope: 'ingest', without: 'unauthorized' },
     summary,
     description:
       'Nothing is answered before the bytes are stored durably. 201 carries the receipt; 202 says where it will be ' +
@@ -105,7 +105,7 @@ export const validateReport = endpoint({
   id: 'validateReport',
   method: 'POST',
   path: '/api/v1/agent/ingest/validate',
-  auth: { kind: 'runner', scope: 'ingest' },
+  auth: { kind: 'runner', scope: 'ingest', without: 'unauthorized' },
   summary: 'The receipt that a report would get; nothing of it is applied',
   description:
     'A dry run of the whole path: the document is read, judged and matched with what is stored now, and answered as it ' +
@@ -123,7 +123,7 @@ export const uploadJob = endpoint({
   id: 'uploadJob',
   method: 'GET',
   path: '/api/v1/agent/ingest/jobs/{id}',
-  auth: { kind: 'runner', scope: 'ingest' },
+  auth: { kind: 'runner', scope: 'ingest', without: 'unauthorized' },
   summary: 'State and receipt of one upload',
   params: Type.Object({ id: Type.String({ description: 'the upload' }) }),
   query: Type.Object({
@@ -143,7 +143,7 @@ export const checkFingerprints = endpoint({
   id: 'checkFingerprints',
   method: 'POST',
   path: '/api/v1/agent/ingest/check',
-  auth: { kind: 'runner', scope: 'ingest' },
+  auth: { kind: 'runner', scope: 'ingest', without: 'unauthorized' },
   summary: 'Which fingerprints are known',
   description:
     "All are compared, against the producer's base fingerprint. More than 50 000 are refused, never cut.",

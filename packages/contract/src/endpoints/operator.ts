@@ -12,6 +12,8 @@ import {
 } from '../schemas/finding.ts';
 import {
   ApiKey,
+  KeyChange,
+  KeyRoll,
   NewApiKeyReply,
   NewEnrolmentToken,
   NewRunnerKey,
@@ -200,6 +202,36 @@ export const revokeKey = endpoint({
   bodyKind: 'none',
   replies: { 200: ApiKey },
   errors: act,
+});
+
+export const changeKey = endpoint({
+  id: 'changeKey',
+  method: 'PATCH',
+  path: '/api/v1/keys/{id}',
+  auth: as('admin'),
+  summary: 'Set when a key or token expires, and where it is accepted from',
+  description:
+    'A retired or revoked key stays what it is. Effective on every node within a second.',
+  params: ById,
+  bodyKind: 'json',
+  body: KeyChange,
+  replies: { 200: ApiKey },
+  errors: [...write, 'not_found', 'invalid_transition'],
+});
+
+export const rollKey = endpoint({
+  id: 'rollKey',
+  method: 'POST',
+  path: '/api/v1/keys/{id}/roll',
+  auth: as('admin'),
+  summary: 'Make the successor of a runner key',
+  description:
+    'With the same scopes and allow-list. The old key stays good until 15 minutes after the first use of the new one.',
+  params: ById,
+  bodyKind: 'json',
+  body: KeyRoll,
+  replies: { 201: NewApiKeyReply },
+  errors: [...write, 'not_found', 'invalid_transition'],
 });
 
 export const listEnrolmentTokens = endpoint({

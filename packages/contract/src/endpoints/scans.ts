@@ -18,7 +18,7 @@ export const startScan = endpoint({
   id: 'startScan',
   method: 'POST',
   path: '/api/v1/agent/scans',
-  auth: { kind: 'runner', scope: 'ingest' },
+  auth: { kind: 'runner', scope: 'ingest', without: 'unauthorized' },
   summary: 'Open a scan session',
   description:
     'The same again by the same runner, while the session is running and not older than ten minutes, is a repeat and ' +
@@ -33,7 +33,7 @@ export const endScan = endpoint({
   id: 'endScan',
   method: 'PATCH',
   path: '/api/v1/agent/scans/{id}',
-  auth: { kind: 'runner', scope: 'ingest' },
+  auth: { kind: 'runner', scope: 'ingest', without: 'unauthorized' },
   summary: 'End a scan session',
   description: 'Once: the same again is a repeat, another end is a conflict.',
   params: ById,
@@ -47,7 +47,7 @@ export const showOwnScan = endpoint({
   id: 'showOwnScan',
   method: 'GET',
   path: '/api/v1/agent/scans/{id}',
-  auth: { kind: 'runner', scope: 'ingest' },
+  auth: { kind: 'runner', scope: 'ingest', without: 'unauthorized' },
   summary: 'One scan session of this runner',
   params: ById,
   bodyKind: 'none',

@@ -17,6 +17,19 @@ export const ApiKey = Type.Object(
     scopes: Nullable(Type.Array(KeyScope)),
     state: KeyState,
     uses_left: Nullable(Type.Integer()),
+    allow_from: Nullable(
+      Type.Array(Type.String(), { description: 'CIDR blocks it is accepted from; null: anywhere' }),
+    ),
+    labels: Nullable(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'of an enrolment token: what its runners get',
+      }),
+    ),
+    allowed_labels: Nullable(
+      Type.Array(Type.String(), {
+        description: 'of an enrolment token: what its runners may ask for; null: anything',
+      }),
+    ),
     created_at: Time,
     created_by: Type.String(),
     expires_at: Nullable(Time),
@@ -29,6 +42,14 @@ export const ApiKey = Type.Object(
 );
 export type ApiKey = Static<typeof ApiKey>;
 
+/** RFC 4632 and RFC 4291 §2.3 blocks, or single addresses. */
+const AllowFrom = Type.Array(Type.String({ minLength: 2, maxLength: 49 }), {
+  minItems: 1,
+  maxItems: limits.keyAllowListMax,
+  description:
+    'addresses or CIDR blocks, IPv4 and IPv6, that the key is accepted from; keys renewed or enrolled with it carry the list on',
+});
+
 /** `api_key` is the secret, shown this once. */
 export const NewApiKeyReply = Type.Object({ api_key: Type.String(), key: ApiKey });
 
@@ -39,6 +60,39 @@ export const NewRunnerKey = Type.Object(
     scopes: Type.Optional(Type.Array(KeyScope, { minItems: 1, uniqueItems: true })),
     expires_in: Type.Optional(
       Type.Integer({ minimum: 60, maximum: 315_360_000, description: 'seconds; absent: never' }),
+    ),
+    allow_from: Type.Optional(AllowFrom),
+  },
+  { additionalProperties: false },
+);
+
+/** What an operator changes of a live key; an absent member stays as it is. */
+export const KeyChange = Type.Object(
+  {
+    expires_in: Type.Optional(
+      Nullable(
+        Type.Integer({
+          minimum: 0,
+          maximum: 315_360_000,
+          description: 'seconds from now; 0: at once; null: it does not expire',
+        }),
+      ),
+    ),
+    allow_from: Type.Optional(Nullable(AllowFrom)),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+
+export const KeyRoll = Type.Object(
+  {
+    expires_in: Type.Optional(
+      Nullable(
+        Type.Integer({
+          minimum: 60,
+          maximum: 315_360_000,
+          description: 'seconds; null: never; absent: as long as the rolled key was to live',
+        }),
+      ),
     ),
   },
   { additionalProperties: false },
@@ -52,6 +106,21 @@ export const NewEnrolmentToken = Type.Object(
       Type.Integer({ minimum: 60, maximum: 31_536_000, description: 'seconds; default 7 days' }),
     ),
     labels: Type.Optional(Labels),
+    allowed_labels: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9._/-]{1,63}(=.{0,255})?$' }), {
+        maxItems: 50,
+        description:
+          'labels that a runner may ask for beside `labels`: `name` with any value, or `name=value`; absent: any; []: none',
+      }),
+    ),
+    scopes: Type.Optional(
+      Type.Array(KeyScope, {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'of the keys made with it; default everything',
+      }),
+    ),
+    allow_from: Type.Optional(AllowFrom),
   },
   { additionalProperties: false },
 );

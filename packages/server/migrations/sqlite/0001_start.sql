@@ -53,6 +53,7 @@ create table runner (
 create unique index runner_by_enrollment on runner (tenant_id, enrollment_id) where enrollment_id is not null;
 
 -- Runner keys, operator tokens and enrolment tokens. secret_hash is SHA-256 of the secret part.
+-- labels, allowed_labels: of an enrolment token, what its runners get and may ask for. allow_from: CIDR blocks, null: anywhere.
 create table api_key (
   tenant_id blob not null references tenant (id),
   key_id text not null,
@@ -63,7 +64,7 @@ create table api_key (
   scopes text,
   labels text,
   allowed_labels text,
-  allowed_from text,
+  allow_from text,
   secret_hash blob not null,
   state text not null check (state in ('candidate', 'superseded', 'proven', 'retired', 'revoked')),
   parent_key_id text,

@@ -94,7 +94,7 @@ export interface ApiKeyTable {
   scopes: string | null;
   labels: string | null;
   allowed_labels: string | null;
-  allowed_from: string | null;
+  allow_from: string | null;
   secret_hash: Uint8Array;
   state: KeyState;
   parent_key_id: string | null;

@@ -47,7 +47,7 @@ export async function heartbeat(
   }
   const actions: NonNullable<HeartbeatReply['actions']> = [];
   if (caller.paused) actions.push('pause');
-  if (caller.rotateAdvised) actions.push('rotate_key');
+  if (caller.rotateAdvised && caller.scopes.includes('renew')) actions.push('rotate_key');
   return {
     agent_id: caller.runnerId,
     tenant_id: caller.tenantId,

@@ -8,6 +8,7 @@ export interface Metrics {
   readonly answered: (endpointId: string | null, status: number, seconds: number) => void;
   readonly uploadEnded: (outcome: string, durationMs: number) => void;
   readonly commandsSwept: (lost: number, expired: number) => void;
+  readonly credentialRefused: (reason: string) => void;
   readonly presenceFlushed: (
     ok: boolean,
     runners: number,
@@ -15,6 +16,14 @@ export interface Metrics {
   ) => void;
   readonly diskLooked: (freeBytes: number, isLow: boolean) => void;
 }
+
+const refusalCounter = (registers: Registry[]): Counter<'reason'> =>
+  new Counter({
+    name: 'muster_credentials_refused_total',
+    help: 'Keys and tokens that were refused, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
@@ -45,6 +54,7 @@ export function createMetrics(): Metrics {
     registers,
   });
   const presenceFlushed = presenceMetrics(registers);
+  const refusals = refusalCounter(registers);
   // Looking a label set up by its object costs more than counting: one child for each endpoint and status is kept.
   const children = new Map<string, ReturnType<typeof requests.labels>>();
   const childOf = (endpoint: string, status: number): ReturnType<typeof requests.labels> => {
@@ -65,6 +75,7 @@ export function createMetrics(): Metrics {
       lost.inc(lostCount);
       expired.inc(expiredCount);
     },
+    credentialRefused: (reason) => refusals.inc({ reason }),
     presenceFlushed,
     diskLooked: diskGauges(registers),
   };

@@ -19,6 +19,8 @@ export interface Gate<Caller extends Identity> {
   authenticate(key: string, kind: Identity['kind'], from: string): Promise<Caller | null>;
   /** Called for every authenticated caller: a sign of life. */
   seen(caller: Caller): Promise<void>;
+  /** Told of a good key without the scope that the endpoint needs. */
+  outOfScope(caller: Caller, from: string): void;
   /** Refused credentials per peer address. */
   readonly failures: TokenBuckets;
   nowMs(): number;
@@ -91,8 +93,12 @@ async function authenticate<Caller extends Identity>(
   const caller = key === null ? null : await gate.authenticate(key, auth.kind, request.ip);
   const inScope =
     auth.kind !== 'runner' || caller === null || caller.scopes?.includes(auth.scope) === true;
+  if (caller !== null && !inScope) {
+    gate.outOfScope(caller, request.ip);
+    await gate.seen(caller);
+    if (auth.without === 'not_found') throw new Problem('not_found');
+  }
   if (caller === null || !inScope) {
-    if (caller !== null) await gate.seen(caller);
     const waitMs = gate.failures.take(request.ip, gate.nowMs());
     if (waitMs > 0) {
       throw new Problem('rate_limited', 'Too many refused credentials from this address.', {

@@ -8,7 +8,8 @@ import type { Clock } from '../lib/clock.ts';
 import { Problem } from '../lib/problem.ts';
 import { TokenBuckets } from '../lib/token-bucket.ts';
 import type { Caller } from './authenticate.ts';
-import { type Enrolled, enrol, type MadeKey, renewKey } from './keys.ts';
+import { type Enrolled, enrol } from './enrolment.ts';
+import { type MadeKey, renewKey } from './keys.ts';
 
 export interface AgentKeysDeps {
   readonly database: Database;

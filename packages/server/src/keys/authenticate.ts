@@ -3,11 +3,13 @@
 // on every node. Every refusal is null with its reason in the log: callers answer the one 401.
 
 import { timingSafeEqual } from 'node:crypto';
+import type { BlockList } from 'node:net';
 import { type KeyScope, limits, type Role } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RunnerId, TenantId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
+import { allowList, isAllowed } from './allow-list.ts';
 import { type KeyKind, parseKey } from './key.format.ts';
 import { findCredential } from './keys.queries.ts';
 import { needsRotation, refusal } from './keys.rules.ts';
@@ -37,6 +39,8 @@ export interface EnrolmentCaller {
   readonly keyId: string;
   readonly usesLeft: number;
   readonly labels: Readonly<Record<string, string>>;
+  /** What its runners may ask for; null: anything. */
+  readonly allowedLabels: readonly string[] | null;
 }
 
 export type Caller = RunnerCaller | OperatorCaller | EnrolmentCaller;
@@ -47,11 +51,24 @@ interface Cached {
   readonly row: Credential;
   /** What the row says of the caller, parsed once. */
   readonly caller: Caller;
+  /** Where it is accepted from; null: anywhere. */
+  readonly allowed: BlockList | null;
   readonly readAtMs: number;
 }
 
 /** Compared against when the key id is unknown, so that known and unknown cost the same. */
 const NOBODY = Buffer.alloc(32);
+
+/** Why a credential was refused: a closed set, because it labels a metric. */
+export type RefusalReason =
+  | 'malformed'
+  | 'unknown'
+  | 'expired'
+  | 'retired'
+  | 'revoked'
+  | 'runner revoked'
+  | 'address'
+  | 'scope';
 
 const CACHE_KEYS_MAX = 100_000;
 
@@ -59,10 +76,18 @@ export class Authenticator {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #onRefused: (reason: RefusalReason) => void;
   readonly #cache = new Map<string, Cached>();
   readonly #lastUsed = new Map<string, { tenantId: string; at: number; from: string }>();
 
-  constructor(database: Database, clock: Clock, log: Logger) {
+  constructor(
+    database: Database,
+    clock: Clock,
+    log: Logger,
+    /** Told of every refusal. */
+    onRefused: (reason: RefusalReason) => void = () => {},
+  ) {
+    this.#onRefused = onRefused;
     this.#database = database;
     this.#clock = clock;
     this.#log = log;
@@ -86,6 +111,9 @@ export class Authenticator {
       nowMs,
     );
     if (reason !== null) return this.#refuse(reason, key.keyId, from);
+    if (known.allowed !== null && !isAllowed(known.allowed, from)) {
+      return this.#refuse('address', key.keyId, from);
+    }
     if (row.kind === 'runner' && row.runner_admin === 'revoked') {
       return this.#refuse('runner revoked', key.keyId, from);
     }
@@ -133,7 +161,9 @@ export class Authenticator {
     const row = await findCredential(this.#database.system(), keyId);
     this.#cache.delete(keyId);
     if (row === undefined) return undefined;
-    const read: Cached = { row, caller: caller(row, nowMs), readAtMs: nowMs };
+    const allowed =
+      row.allow_from === null ? null : allowList(JSON.parse(row.allow_from) as string[]);
+    const read: Cached = { row, caller: caller(row, nowMs), allowed, readAtMs: nowMs };
     this.#cache.set(keyId, read);
     if (this.#cache.size > CACHE_KEYS_MAX) {
       const oldest = this.#cache.keys().next().value;
@@ -142,7 +172,13 @@ export class Authenticator {
     return read;
   }
 
-  #refuse(reason: string, keyId: string | null, from: string): null {
+  /** Notes that a good key lacks the scope for what it was used for. */
+  outOfScope(keyId: string, from: string): void {
+    this.#refuse('scope', keyId, from);
+  }
+
+  #refuse(reason: RefusalReason, keyId: string | null, from: string): null {
+    this.#onRefused(reason);
     this.#log.info(
       { event: 'auth_refused', reason, key_id: keyId, from },
       'a credential was refused',
@@ -182,6 +218,8 @@ function caller(row: Credential, nowMs: number): Caller {
         keyId: row.key_id,
         usesLeft: row.uses_left ?? 0,
         labels: row.labels === null ? {} : (JSON.parse(row.labels) as Record<string, string>),
+        allowedLabels:
+          row.allowed_labels === null ? null : (JSON.parse(row.allowed_labels) as string[]),
       };
   }
 }

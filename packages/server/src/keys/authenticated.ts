@@ -27,6 +27,10 @@ export class CallerGate {
     return await this.#authenticator.authenticate(key, kind, from);
   }
 
+  outOfScope(caller: Caller, from: string): void {
+    this.#authenticator.outOfScope(caller.keyId, from);
+  }
+
   async seen(caller: Caller): Promise<void> {
     if (caller.kind !== 'runner') return;
     // A key that may not take commands is one of a pipeline: when it falls silent, its job is done.

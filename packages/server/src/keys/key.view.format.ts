@@ -19,6 +19,10 @@ export function apiKeyView(row: KeyRow): ApiKey {
     scopes: row.scopes === null ? null : (JSON.parse(row.scopes) as KeyScope[]),
     state: row.state,
     uses_left: row.uses_left,
+    allow_from: row.allow_from === null ? null : (JSON.parse(row.allow_from) as string[]),
+    labels: row.labels === null ? null : (JSON.parse(row.labels) as Record<string, string>),
+    allowed_labels:
+      row.allowed_labels === null ? null : (JSON.parse(row.allowed_labels) as string[]),
     created_at: iso(row.created_at),
     created_by: row.created_by,
     expires_at: isoOrNull(row.expires_at),

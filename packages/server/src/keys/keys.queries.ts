@@ -108,13 +108,14 @@ export async function setRetirement(
 export async function supersedeCandidates(
   db: Db,
   tenantId: string,
-  runnerId: string,
+  keyIds: string[],
 ): Promise<void> {
+  if (keyIds.length === 0) return;
   await db
     .updateTable('api_key')
     .set({ state: 'superseded' })
     .where('tenant_id', '=', tenantId)
-    .where('runner_id', '=', runnerId)
+    .where('key_id', 'in', keyIds)
     .where('state', '=', 'candidate')
     .execute();
 }
@@ -127,6 +128,23 @@ export async function takeEnrolmentUse(db: Db, tenantId: string, keyId: string):
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
     .where('uses_left', '>', 0)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+/** Guarded: only what is still alive changes. Zero: not there, retired or revoked. */
+export async function changeKeyRow(
+  db: Db,
+  tenantId: string,
+  keyId: string,
+  change: Partial<Pick<KeyRow, 'expires_at' | 'allow_from'>>,
+): Promise<number> {
+  const result = await db
+    .updateTable('api_key')
+    .set(change)
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .where('state', 'in', ['candidate', 'superseded', 'proven'])
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }

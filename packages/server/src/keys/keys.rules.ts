@@ -37,3 +37,43 @@ export function needsRotation(
 ): boolean {
   return key.expiresAt !== null && nowMs >= (key.createdAt + key.expiresAt) / 2;
 }
+
+export interface Descent {
+  readonly key_id: string;
+  readonly parent_key_id: string | null;
+  readonly created_by: string;
+}
+
+/** The key that a chain of renewals began with. */
+function rootOf<K extends Descent>(keys: ReadonlyMap<string, K>, key: K): K {
+  let root = key;
+  for (;;) {
+    const parent = root.parent_key_id === null ? undefined : keys.get(root.parent_key_id);
+    if (parent === undefined) return root;
+    root = parent;
+  }
+}
+
+const isEnrolled = (key: Descent): boolean => key.created_by.startsWith('enrolment:');
+
+/**
+ * The keys of a runner that one promise holds for, "after a proof at most two live": `keyId` and all that come from the
+ * same first key. A key that an operator added begins a line of its own, so that renewing one leaves the others alone.
+ * What enrolments made is one line, because repeats of one enrolment are.
+ */
+export function lineOf<K extends Descent>(keys: readonly K[], keyId: string): K[] {
+  const byId = new Map(keys.map((key) => [key.key_id, key]));
+  const key = byId.get(keyId);
+  if (key === undefined) return [];
+  const root = rootOf(byId, key);
+  return keys.filter((other) => {
+    const first = rootOf(byId, other);
+    return first === root || (isEnrolled(first) && isEnrolled(root));
+  });
+}
+
+/** The line that a runner's enrolments began, with all that was renewed from it. */
+export function enrolledLine<K extends Descent>(keys: readonly K[]): K[] {
+  const first = keys.find(isEnrolled);
+  return first === undefined ? [] : lineOf(keys, first.key_id);
+}

@@ -1,14 +1,16 @@
-// The life of keys (contract §7): made, proven by their first use, renewed with overlap, revoked; and enrolment,
-// which turns a token into a runner and its first key. Each story is one transaction; each may be repeated.
+// The life of keys (contract §7): made, proven by their first use, renewed or rolled with overlap, changed, revoked.
+// Each story is one transaction; each may be repeated.
 
-import { type KeyScope, KEY_SCOPES, limits, type Role } from '@muster/contract';
+import { type KeyScope, limits, type Role } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
+import { present } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { newId, type RunnerId, type TenantId } from '../lib/ids.ts';
+import type { RunnerId, TenantId } from '../lib/ids.ts';
 import { Secret } from '../lib/log.ts';
 import { Problem } from '../lib/problem.ts';
 import { randomBase62 } from '../lib/random.ts';
-import type { EnrolmentCaller, RunnerCaller } from './authenticate.ts';
+import { requireBlocks } from './allow-list.ts';
+import type { RunnerCaller } from './authenticate.ts';
 import {
   formatKey,
   hashSecret,
@@ -20,7 +22,6 @@ import {
 import {
   findKey,
   insertKey,
-  lockKey,
   type KeyPageQuery,
   type KeyRow,
   pageKeys,
@@ -30,10 +31,10 @@ import {
   runnerKeys,
   setRetirement,
   supersedeCandidates,
-  takeEnrolmentUse,
+  changeKeyRow,
 } from './keys.queries.ts';
-import { refusal, retirementOfParent } from './keys.rules.ts';
-import { findByEnrollment, insertRunner, lockRunner } from './runner.queries.ts';
+import { lineOf, refusal, retirementOfParent } from './keys.rules.ts';
+import { lockRunner } from './runner.queries.ts';
 
 export interface MadeKey {
   /** Shown to the caller once, stored nowhere. */
@@ -50,10 +51,9 @@ export interface KeyPlan {
   readonly role?: Role;
   readonly scopes?: readonly KeyScope[];
   readonly labels?: Readonly<Record<string, string>>;
-  /** Names of labels that a machine may choose by itself when it enrols; absent: any. */
   readonly allowedLabels?: readonly string[];
-  /** Addresses and networks that the key may be used from; absent: from anywhere. */
-  readonly allowedFrom?: readonly string[];
+  /** Null, absent: anywhere. */
+  readonly allowFrom?: readonly string[] | null;
   readonly state: 'candidate' | 'proven';
   readonly parentKeyId?: string;
   readonly usesLeft?: number;
@@ -66,7 +66,7 @@ export async function makeKey(db: Db, plan: KeyPlan, nowMs: number): Promise<Mad
   const keyId = randomBase62(KEY_ID_CHARS);
   const secret = randomBase62(SECRET_CHARS);
   const json = (value: unknown): string | null =>
-    value === undefined ? null : JSON.stringify(value);
+    value === undefined || value === null ? null : JSON.stringify(value);
   await insertKey(db, {
     tenant_id: plan.tenantId,
     key_id: keyId,
@@ -77,7 +77,7 @@ export async function makeKey(db: Db, plan: KeyPlan, nowMs: number): Promise<Mad
     scopes: json(plan.scopes),
     labels: json(plan.labels),
     allowed_labels: json(plan.allowedLabels),
-    allowed_from: json(plan.allowedFrom),
+    allow_from: json(plan.allowFrom),
     secret_hash: hashSecret(secret),
     state: plan.state,
     parent_key_id: plan.parentKeyId ?? null,
@@ -110,9 +110,8 @@ export async function proveCandidate(
     if ((await proveKey(tx, key.tenant_id, key.key_id, nowMs)) === 0) {
       return (await findKey(tx, key.tenant_id, key.key_id))?.state === 'proven';
     }
-    const others = (await runnerKeys(tx, key.tenant_id, runnerId)).filter(
-      (other) => other.key_id !== key.key_id,
-    );
+    const line = lineOf(await runnerKeys(tx, key.tenant_id, runnerId), key.key_id);
+    const others = line.filter((other) => other.key_id !== key.key_id);
     const parent = others.find((other) => other.key_id === key.parent_key_id);
     if (parent !== undefined && parent.state === 'proven') {
       const retiresAt = retirementOfParent(
@@ -121,12 +120,8 @@ export async function proveCandidate(
       );
       await setRetirement(tx, key.tenant_id, parent.key_id, retiresAt);
     }
-    // Keys that an operator added and nobody renewed are the operator's to revoke; the rest of the line ends here.
-    const done = others.filter(
-      (other) =>
-        other.key_id !== key.parent_key_id &&
-        (other.state !== 'proven' || other.retires_at !== null || other.parent_key_id !== null),
-    );
+    // The rest of the line ends here; other lines of the runner, such as keys that an operator added, are untouched.
+    const done = others.filter((other) => other.key_id !== key.parent_key_id);
     await retireKeys(
       tx,
       key.tenant_id,
@@ -137,8 +132,9 @@ export async function proveCandidate(
 }
 
 /**
- * Renewal: adds a candidate with the presented key's scopes. The presented key is not touched; it retires only after
- * the candidate was used. A repeat supersedes the earlier candidate, which is accepted all the same until one is proven.
+ * Renewal: adds a candidate with the presented key's scopes and allow-list. The presented key is not touched; it retires
+ * only after the candidate was used. A repeat supersedes the earlier candidate, which is accepted all the same until one
+ * is proven.
  */
 export async function renewKey(
   database: Database,
@@ -148,122 +144,62 @@ export async function renewKey(
   const nowMs = clock.nowMs();
   return await database.transaction(caller.tenantId, async (tx) => {
     await lockRunner(tx, caller.tenantId, caller.runnerId);
-    await requireGood(tx, caller, nowMs);
-    await supersedeCandidates(tx, caller.tenantId, caller.runnerId);
-    return await makeKey(
-      tx,
-      {
-        tenantId: caller.tenantId,
-        kind: 'runner',
-        name: 'renewed',
-        runnerId: caller.runnerId,
-        scopes: caller.scopes,
-        state: 'candidate',
-        parentKeyId: caller.keyId,
-        expiresAt: nowMs + limits.keyLifeMs,
-        createdBy: `key:${caller.keyId}`,
-      },
-      nowMs,
-    );
+    const key = await requireGood(tx, caller, nowMs);
+    const by = `key:${caller.keyId}`;
+    return await succeed(tx, key, 'renewed', nowMs + limits.keyLifeMs, by, nowMs);
   });
 }
 
+/** Makes a candidate that is to succeed `key`; the caller holds the runner's lock. */
+async function succeed(
+  tx: Db,
+  key: KeyRow,
+  name: string,
+  expiresAt: number | null,
+  createdBy: string,
+  nowMs: number,
+): Promise<MadeKey> {
+  const tenantId = key.tenant_id as TenantId;
+  const runnerId = present(key.runner_id, 'the runner of a key with a successor') as RunnerId;
+  const line = lineOf(await runnerKeys(tx, tenantId, runnerId), key.key_id);
+  await supersedeCandidates(
+    tx,
+    tenantId,
+    line.map((other) => other.key_id),
+  );
+  const plan: KeyPlan = {
+    tenantId,
+    kind: 'runner',
+    name,
+    runnerId,
+    scopes: listed(key.scopes) as readonly KeyScope[],
+    allowFrom: listed(key.allow_from),
+    state: 'candidate',
+    parentKeyId: key.key_id,
+    expiresAt,
+    createdBy,
+  };
+  return await makeKey(tx, plan, nowMs);
+}
+
+/** A stored list; null: there is none. */
+export const listed = (json: string | null): string[] | null =>
+  json === null ? null : (JSON.parse(json) as string[]);
+
 /** The presented key may have been revoked since it was authenticated. Problem: unauthorized. */
-async function requireGood(
+export async function requireGood(
   tx: Db,
   caller: { readonly tenantId: TenantId; readonly keyId: string },
   nowMs: number,
-): Promise<void> {
+): Promise<KeyRow> {
   const key = await findKey(tx, caller.tenantId, caller.keyId);
   const reason =
     key === undefined
       ? 'gone'
       : refusal({ state: key.state, expiresAt: key.expires_at, retiresAt: key.retires_at }, nowMs);
-  if (reason !== null)
+  if (key === undefined || reason !== null)
     throw new Problem('unauthorized', undefined, { cause: `the key is ${reason}` });
-}
-
-export interface EnrolmentRequest {
-  readonly name?: string;
-  readonly hostname?: string;
-  readonly version?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly enrollment_id?: string;
-}
-
-/** The newest proven key that the runner got by itself: a further enrolment goes on from there, as a renewal would. */
-const lineEnd = (keys: readonly KeyRow[]): string | undefined =>
-  keys
-    .filter((key) => key.state === 'proven' && /^(enrolment|key):/.test(key.created_by))
-    .sort((a, b) => b.created_at - a.created_at)[0]?.key_id;
-
-export interface Enrolled {
-  readonly runnerId: RunnerId;
-  readonly key: MadeKey;
-  /** False: a repeat found the runner that the first call had made. */
-  readonly created: boolean;
-}
-
-/**
- * An enrolment token becomes a runner and its key. With `enrollment_id` a repeat with the same token finds the runner
- * again, uses up nothing, and adds a key that supersedes the unproven ones: a lost answer is neither a second runner
- * nor a lock-out. An `enrollment_id` of another token, or of a revoked runner, is answered like a wrong token.
- */
-export async function enrol(
-  database: Database,
-  clock: Clock,
-  caller: EnrolmentCaller,
-  request: EnrolmentRequest,
-): Promise<Enrolled> {
-  const nowMs = clock.nowMs();
-  const createdBy = `enrolment:${caller.keyId}`;
-  const { tenantId } = caller;
-  return await database.transaction(tenantId, async (tx) => {
-    const plan = (runnerId: RunnerId, parentKeyId?: string): KeyPlan => ({
-      tenantId,
-      kind: 'runner',
-      name: 'enrolled',
-      runnerId,
-      scopes: KEY_SCOPES,
-      state: 'candidate',
-      expiresAt: nowMs + limits.keyLifeMs,
-      createdBy,
-      ...(parentKeyId === undefined ? {} : { parentKeyId }),
-    });
-    // One after the other: of two equal enrolments at once, the second finds what the first made.
-    await lockKey(tx, tenantId, caller.keyId);
-    await requireGood(tx, caller, nowMs);
-    const known =
-      request.enrollment_id === undefined
-        ? undefined
-        : await findByEnrollment(tx, tenantId, request.enrollment_id);
-    if (known !== undefined) {
-      if (known.created_by !== createdBy || known.admin === 'revoked') {
-        throw new Problem('unauthorized', undefined, { cause: 'enrollment_id of another token' });
-      }
-      const runnerId = known.id as RunnerId;
-      await lockRunner(tx, tenantId, runnerId);
-      await supersedeCandidates(tx, tenantId, runnerId);
-      const parent = lineEnd(await runnerKeys(tx, tenantId, runnerId));
-      return { runnerId, key: await makeKey(tx, plan(runnerId, parent), nowMs), created: false };
-    }
-    if ((await takeEnrolmentUse(tx, tenantId, caller.keyId)) === 0) {
-      throw new Problem('unauthorized', undefined, { cause: 'the enrolment token is used up' });
-    }
-    const runnerId = newId<RunnerId>(nowMs);
-    await insertRunner(tx, {
-      tenantId,
-      id: runnerId,
-      name: request.name ?? request.hostname ?? `runner-${runnerId.slice(0, 8)}`,
-      labels: { ...request.labels, ...caller.labels },
-      hostname: request.hostname ?? null,
-      version: request.version ?? null,
-      enrollmentId: request.enrollment_id ?? null,
-      createdBy,
-      nowMs,
-    });
-    return { runnerId, key: await makeKey(tx, plan(runnerId), nowMs), created: true };
-  });
+  return key;
 }
 
 export async function listKeys(
@@ -296,5 +232,79 @@ export async function revokeKey(
     const row = await findKey(tx, tenantId, keyId);
     if (row === undefined) throw new Problem('not_found');
     return row;
+  });
+}
+
+export interface KeyChangeRequest {
+  /** Seconds from now; null: it does not expire. */
+  readonly expires_in?: number | null;
+  /** Null: anywhere. */
+  readonly allow_from?: readonly string[] | null;
+}
+
+/**
+ * Sets when a key expires and where it is accepted from; what is absent stays. Takes effect as revoking does. A repeat
+ * counts `expires_in` anew. Problem: invalid_transition (retired or revoked), invalid_body (no CIDR block), not_found.
+ */
+export async function changeKey(
+  database: Database,
+  clock: Clock,
+  tenantId: TenantId,
+  keyId: string,
+  { expires_in: seconds, allow_from: allowFrom }: KeyChangeRequest,
+): Promise<KeyRow> {
+  if (allowFrom !== undefined && allowFrom !== null) requireBlocks(allowFrom);
+  const nowMs = clock.nowMs();
+  return await database.transaction(tenantId, async (tx) => {
+    const changed = await changeKeyRow(tx, tenantId, keyId, {
+      ...(seconds === undefined ? {} : { expires_at: expiryIn(seconds, nowMs) }),
+      ...(allowFrom === undefined ? {} : { allow_from: allowFrom && JSON.stringify(allowFrom) }),
+    });
+    const row = await findKey(tx, tenantId, keyId);
+    if (row === undefined) throw new Problem('not_found', 'There is no such key.');
+    if (changed === 0) throw ended(row);
+    return row;
+  });
+}
+
+const expiryIn = (seconds: number | null, nowMs: number): number | null =>
+  seconds === null ? null : nowMs + seconds * 1000;
+
+const ended = (row: KeyRow): Problem =>
+  new Problem('invalid_transition', `The key is ${row.state}; make a new one.`, {
+    state: row.state,
+  });
+
+/**
+ * Renewal by an operator's hand: a candidate beside a good key of a runner, which retires once the candidate has been
+ * used (contract §7). `seconds`: how long the new one lives; null: for ever; undefined: as long as the old one was to.
+ * Problem: not_found, invalid_transition (not good any more, or no runner's key).
+ */
+export async function rollKey(
+  database: Database,
+  clock: Clock,
+  tenantId: TenantId,
+  keyId: string,
+  seconds: number | null | undefined,
+  createdBy: string,
+): Promise<{ key: MadeKey; row: KeyRow }> {
+  const nowMs = clock.nowMs();
+  const { runner_id: runnerId, state } = await findKeyRow(database, tenantId, keyId);
+  if (runnerId === null) {
+    throw new Problem('invalid_transition', 'Only the keys of runners have successors.', { state });
+  }
+  return await database.transaction(tenantId, async (tx) => {
+    await lockRunner(tx, tenantId, runnerId);
+    const old = present(await findKey(tx, tenantId, keyId), 'keys are never removed');
+    const facts = { state: old.state, expiresAt: old.expires_at, retiresAt: old.retires_at };
+    if (refusal(facts, nowMs) !== null) {
+      throw new Problem('invalid_transition', 'The key is not good any more; make a new one.', {
+        state: old.state,
+      });
+    }
+    const lifeMs = old.expires_at === null ? null : old.expires_at - old.created_at;
+    const expiresAt = seconds === undefined ? lifeMs && nowMs + lifeMs : expiryIn(seconds, nowMs);
+    const key = await succeed(tx, old, 'rolled', expiresAt, createdBy, nowMs);
+    return { key, row: present(await findKey(tx, tenantId, key.row.key_id), 'the new key') };
   });
 }

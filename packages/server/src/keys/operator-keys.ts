@@ -4,6 +4,7 @@ import { KEY_SCOPES, type KeyScope, limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RunnerId, TenantId } from '../lib/ids.ts';
+import { requireBlocks } from './allow-list.ts';
 import { findKeyRow, type KeyPlan, type MadeKey, makeKey } from './keys.ts';
 import type { KeyRow } from './keys.queries.ts';
 import { showRunner } from './runners.ts';
@@ -14,9 +15,14 @@ export interface NewRunnerKey {
   readonly scopes?: readonly KeyScope[];
   /** Seconds; absent: it doesn't expire. */
   readonly expires_in?: number;
+  readonly allow_from?: readonly string[];
 }
 
-/** Adds a proven key to a runner; every key has the scope `heartbeat`. Problem: not_found (no such runner). */
+/** Every key has the scope `heartbeat`. */
+const withHeartbeat = (scopes: readonly KeyScope[] | undefined): readonly KeyScope[] =>
+  scopes === undefined ? KEY_SCOPES : [...new Set<KeyScope>(['heartbeat', ...scopes])];
+
+/** Adds a proven key to a runner. Problem: not_found (no such runner), invalid_body (no CIDR block). */
 export async function addRunnerKey(
   database: Database,
   clock: Clock,
@@ -24,18 +30,16 @@ export async function addRunnerKey(
   request: NewRunnerKey,
   createdBy: string,
 ): Promise<{ key: MadeKey; row: KeyRow }> {
+  requireBlocks(request.allow_from ?? []);
   const runner = await showRunner(database, tenantId, request.runner_id);
   const nowMs = clock.nowMs();
-  const scopes: readonly KeyScope[] =
-    request.scopes === undefined
-      ? KEY_SCOPES
-      : [...new Set<KeyScope>(['heartbeat', ...request.scopes])];
   const plan: KeyPlan = {
     tenantId,
     kind: 'runner',
     name: request.name ?? 'added by operator',
     runnerId: runner.id as RunnerId,
-    scopes,
+    scopes: withHeartbeat(request.scopes),
+    allowFrom: request.allow_from ?? null,
     state: 'proven',
     expiresAt: request.expires_in === undefined ? null : nowMs + request.expires_in * 1000,
     createdBy,
@@ -48,9 +52,17 @@ export interface NewEnrolmentToken {
   readonly uses?: number;
   /** Seconds; absent: limits.enrolmentTokenLifeMs. */
   readonly expires_in?: number;
+  /** What each of its runners gets. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** What a runner may ask for besides: `name` or `name=value`; absent: anything. */
+  readonly allowed_labels?: readonly string[];
+  /** Of the keys made with it. */
+  readonly scopes?: readonly KeyScope[];
+  /** Of the token, and of the keys made with it. */
+  readonly allow_from?: readonly string[];
 }
 
+/** Problem: invalid_body (no CIDR block). */
 export async function addEnrolmentToken(
   database: Database,
   clock: Clock,
@@ -58,6 +70,7 @@ export async function addEnrolmentToken(
   request: NewEnrolmentToken,
   createdBy: string,
 ): Promise<{ key: MadeKey; row: KeyRow }> {
+  requireBlocks(request.allow_from ?? []);
   const nowMs = clock.nowMs();
   const lifeMs =
     request.expires_in === undefined ? limits.enrolmentTokenLifeMs : request.expires_in * 1000;
@@ -66,6 +79,9 @@ export async function addEnrolmentToken(
     kind: 'enrolment',
     name: request.name ?? 'enrolment token',
     labels: request.labels ?? {},
+    ...(request.allowed_labels === undefined ? {} : { allowedLabels: request.allowed_labels }),
+    scopes: withHeartbeat(request.scopes),
+    allowFrom: request.allow_from ?? null,
     state: 'proven',
     usesLeft: request.uses ?? 1,
     expiresAt: nowMs + lifeMs,

@@ -1,4 +1,4 @@
-// Keys and enrolment tokens over HTTP: list, create, revoke; and who the caller is.
+// Keys and enrolment tokens over HTTP: list, create, roll, change, revoke; and who the caller is.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
@@ -6,7 +6,7 @@ import { answer, type Gate, route } from '../http/route.ts';
 import type { Authenticator, Caller } from '../keys/authenticate.ts';
 import { apiKeyView } from '../keys/key.view.format.ts';
 import { addEnrolmentToken, addRunnerKey } from '../keys/operator-keys.ts';
-import { listKeys, revokeKey } from '../keys/keys.ts';
+import { changeKey, listKeys, revokeKey, rollKey } from '../keys/keys.ts';
 import { nameOfTenant } from '../keys/first-run.ts';
 import type { OperatorDeps } from './deps.ts';
 import { cursorOf, limitOf, pageOf, type PageQuery } from './page.ts';
@@ -59,6 +59,18 @@ export function keyRoutes(
     const by = `operator:${caller.name}`;
     const { key, row } = await addEnrolmentToken(database, clock, caller.tenantId, body, by);
     return answer(201, { api_key: key.secret.expose(), key: apiKeyView(row) }, NO_STORE);
+  });
+  route(app, gate, endpoints.rollKey, async ({ caller, params, body }) => {
+    const by = `operator:${caller.name}`;
+    const { tenantId } = caller;
+    const made = await rollKey(database, clock, tenantId, params.id, body.expires_in, by);
+    const reply = { api_key: made.key.secret.expose(), key: apiKeyView(made.row) };
+    return answer(201, reply, NO_STORE);
+  });
+  route(app, gate, endpoints.changeKey, async ({ caller, params, body }) => {
+    const row = await changeKey(database, clock, caller.tenantId, params.id, body);
+    authenticator.forget(null);
+    return answer(200, apiKeyView(row));
   });
   route(app, gate, endpoints.revokeKey, async ({ caller, params }) => {
     const row = await revokeKey(database, caller.tenantId, params.id);

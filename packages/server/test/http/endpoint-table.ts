@@ -75,6 +75,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   listKeys: apart,
   createKey: { stranger: 'hidden', body: (things) => ({ runner_id: things.runner }) },
   revokeKey: of('key'),
+  rollKey: { ...of('key'), body: () => ({}) },
+  changeKey: { ...of('key'), body: () => ({ expires_in: null }) },
   listEnrolmentTokens: apart,
   createEnrolmentToken: { ...apart, body: () => ({}) },
   listCommands: apart,

@@ -8,8 +8,10 @@ import { eventually } from '../harness.ts';
 import { ctis, sarif } from './reports.ts';
 import { type Answer, exchange, type Fields, ok, type Sending, send } from './wire.ts';
 import {
+  keyIdOf,
   move,
   newCommand,
+  newKey,
   newRunner,
   operate,
   otherSecret,
@@ -226,6 +228,21 @@ const revokedRunner: Provoke = async ({ world, endpoint }) => {
   return await send(world.url, { method: 'POST', path, key: world.own.admin });
 };
 
+/** Dead keys stay dead. */
+const revokedKey: Provoke = async ({ world, endpoint }) => {
+  const runner = await newRunner(world);
+  const id = keyIdOf(runner.key);
+  await operate(world, world.own.admin, `/api/v1/keys/${id}/revoke`, undefined, 200);
+  const body = endpoint.id === 'changeKey' ? { expires_in: 60 } : {};
+  const path = endpoint.path.replace('{id}', id);
+  return await send(world.url, { method: endpoint.method, path, key: world.own.admin, body });
+};
+
+const renewedWithoutScope: Provoke = async ({ world }) => {
+  const key = await newKey(world, (await newRunner(world)).id, { scopes: ['ingest'] });
+  return await runnerCall(world, key, '/renew');
+};
+
 const renewedTooOften: Provoke = async ({ world }) => {
   const { key } = await newRunner(world);
   let answer = await runnerCall(world, key, '/renew');
@@ -326,6 +343,9 @@ const CASES: Readonly<Record<string, Provoke>> = {
   'commandLog invalid_parameter': withQuery('offset=none'),
   'acknowledgeCommand runner_paused': paused,
   'renewKey rate_limited': renewedTooOften,
+  'renewKey not_found': renewedWithoutScope,
+  'rollKey invalid_transition': revokedKey,
+  'changeKey invalid_transition': revokedKey,
   'pauseRunner invalid_transition': revokedRunner,
   'resumeRunner invalid_transition': revokedRunner,
   'cancelCommand invalid_transition': finishedCommand,

@@ -214,34 +214,6 @@ describe('good keys that belong elsewhere', { concurrency: false }, () => {
       });
     }
   }
-
-  // Before any clock is moved: workers have a clock of their own, and take nothing "from the future".
-  test('a CI key with only `ingest` beats, polls an empty list, and hands in', async () => {
-    const key = await newKey(world, world.own.runner.id, { scopes: ['ingest'] });
-    ok(await runnerCall(world, key, '/heartbeat', {}));
-    const polled = await send(world.url, { path: '/api/v1/agent/commands', key });
-    assert.equal(polled.text, '[]');
-    ok(
-      await runnerCall(world, key, '/ingest', { version: '1.0', metadata: {}, findings: [] }),
-      201,
-    );
-    problemOf(await runnerCall(world, key, `/commands/${things.command}/start`), 'unauthorized');
-  });
-
-  const scoped = withAuth('runner').filter(
-    ({ auth }) => auth.kind === 'runner' && auth.scope !== 'heartbeat',
-  );
-  for (const endpoint of scoped) {
-    test(`${endpoint.id} refuses a key without its scope like an unknown one`, async () => {
-      forgiveFailures(world);
-      const scope = endpoint.auth.kind === 'runner' ? endpoint.auth.scope : 'heartbeat';
-      const scopes = (['heartbeat', 'commands', 'ingest', 'renew'] as const).filter(
-        (candidate) => candidate !== scope,
-      );
-      const key = await newKey(world, world.own.runner.id, { scopes });
-      problemOf(await send(world.url, { ...callOf(endpoint, things), key }), 'unauthorized');
-    });
-  }
 });
 
 describe('roles', { concurrency: false }, () => {

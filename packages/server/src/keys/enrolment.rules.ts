@@ -1,0 +1,27 @@
+// Which labels a runner may give itself when it enrols: commands are targeted by labels, so whoever chooses them
+// chooses what work is offered. Called by enrolment.ts.
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** `name` allows any value, `name=value` that one. */
+const allows = (entry: string, name: string, value: string): boolean =>
+  entry === name || entry === `${name}=${value}`;
+
+/**
+ * The names of labels that were asked for and aren't allowed. The token's own labels are always allowed with their
+ * value. `allowed` null: the token doesn't say, anything is allowed.
+ */
+export function labelsBeyond(
+  asked: Labels,
+  own: Labels,
+  allowed: readonly string[] | null,
+): string[] {
+  if (allowed === null) return [];
+  return Object.entries(asked)
+    .filter(
+      ([name, value]) =>
+        !(Object.hasOwn(own, name) && own[name] === value) &&
+        !allowed.some((entry) => allows(entry, name, value)),
+    )
+    .map(([name]) => name);
+}
