@@ -14,6 +14,7 @@ import type { Config } from './config.ts';
 import { type Database, openDatabase } from './db/db.ts';
 import { migrate } from './db/migrate.ts';
 import { sweepAcceptances } from './findings/findings.ts';
+import type { HeartbeatDeps } from './heartbeat/heartbeat.ts';
 import { heartbeatRoutes } from './heartbeat/heartbeat.routes.ts';
 import { MetricBook, thinMetrics } from './heartbeat/metrics.ts';
 import { Pace } from './heartbeat/pace.ts';
@@ -23,7 +24,7 @@ import { readConsole } from './http/console-files.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import { serviceRoutes } from './http/service.routes.ts';
-import { ingestRoutes } from './ingest/ingest.routes.ts';
+import { type IngestRoutesDeps, ingestRoutes } from './ingest/ingest.routes.ts';
 import { pruneUploads } from './ingest/uploads.ts';
 import { IngestWorkers, releaseAll, WATCH_EVERY_MS, type WorkersDeps } from './ingest/workers.ts';
 import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
@@ -123,22 +124,18 @@ async function wire(
   const gate = new CallerGate(authenticator, presence, clock);
   const commands = commandsOf(database, clock, log, presence);
   const { board, wake } = commands;
-  const workersDeps = { database, clock, log, ...keys, onEnded: metrics.uploadEnded };
-  const workers = ingestWorkers(config, ports, workersDeps);
+  const workers = ingestWorkers(config, ports, {
+    database,
+    clock,
+    log,
+    ...keys,
+    onEnded: metrics.uploadEnded,
+  });
   const disk = await watchDisk(config, log, ports);
   const state = { stopping: false };
   const app = httpServer(config, clock, log, metrics);
-  heartbeatRoutes(app, gate, {
-    presence,
-    board,
-    pace,
-    metrics: series,
-    configVersion: CONFIG_VERSION,
-  });
-  agentCommandRoutes(app, gate, commands);
-  scanRoutes(app, gate, { database, clock });
-  agentKeyRoutes(app, gate, { database, clock });
-  ingestRoutes(app, gate, {
+  const heartbeat = { presence, board, pace, metrics: series, configVersion: CONFIG_VERSION };
+  agentRoutes(app, gate, commands, heartbeat, {
     database,
     clock,
     workers,
@@ -172,20 +169,25 @@ async function wire(
     state.stopping = true;
     // Polls that wait are answered at once; closing the server waits for them.
     await wake.stop();
-    await stopAll(
-      config,
-      clock,
-      app,
-      workers,
-      upkeep,
-      presence,
-      series,
-      authenticator,
-      database,
-      log,
-    );
+    const parts = { app, workers, upkeep, presence, series, authenticator, database };
+    await stopAll(config, clock, log, parts);
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };
+}
+
+function agentRoutes(
+  app: FastifyInstance,
+  gate: CallerGate,
+  commands: CommandsDeps,
+  heartbeat: HeartbeatDeps,
+  ingest: IngestRoutesDeps,
+): void {
+  const { database, clock } = commands;
+  heartbeatRoutes(app, gate, heartbeat);
+  agentCommandRoutes(app, gate, commands);
+  scanRoutes(app, gate, { database, clock });
+  agentKeyRoutes(app, gate, { database, clock });
+  ingestRoutes(app, gate, ingest);
 }
 
 function operatorRoutes(
@@ -360,18 +362,18 @@ function watchJobs(workers: IngestWorkers, disk: DiskWatch | null, metrics: Metr
 /** How long answers that are being written may take when everything else has stopped. */
 const ANSWER_MS = 2000;
 
-async function stopAll(
-  config: Config,
-  clock: Clock,
-  app: FastifyInstance,
-  workers: IngestWorkers,
-  upkeep: Upkeep,
-  presence: PresenceBook,
-  series: MetricBook,
-  authenticator: Authenticator,
-  database: Database,
-  log: Logger,
-): Promise<void> {
+interface Parts {
+  readonly app: FastifyInstance;
+  readonly workers: IngestWorkers;
+  readonly upkeep: Upkeep;
+  readonly presence: PresenceBook;
+  readonly series: MetricBook;
+  readonly authenticator: Authenticator;
+  readonly database: Database;
+}
+
+async function stopAll(config: Config, clock: Clock, log: Logger, parts: Parts): Promise<void> {
+  const { app, workers, upkeep, presence, series, authenticator, database } = parts;
   log.info('stopping: no new requests; finishing what is under way');
   // Requests that wait for a receipt are answered 202 as soon as the workers have stopped.
   const closed = app.close();
