@@ -35,7 +35,7 @@ export async function operate(stage: Stage): Promise<void> {
     else if (what < 72) await cancelOne(stage, node);
     else if (what < 88) await pauseOne(stage, node);
     else if (what < 96) await rollKeys(stage, node);
-    else if (what < 98) await revokeOne(stage, node);
+    else await revokeOne(stage, node);
   }
 }
 
@@ -52,7 +52,7 @@ async function create({ world, runners }: Stage, node: ServerNode): Promise<void
     priority: random.pick(PRIORITIES),
     max_attempts: world.between(1, 3),
     retry_on_fail: random.chance(0.5),
-    timeout: random.pick([60, 3600]),
+    timeout: random.pick([60, 240]),
     ...(random.chance(0.2) ? { expires_in: world.between(20, 300) } : {}),
     ...(random.chance(0.1)
       ? { scheduled_at: new Date(node.clock.nowMs() + random.below(60_000)).toISOString() }
@@ -109,6 +109,7 @@ async function revokeOne({ world, runners }: Stage, node: ServerNode): Promise<v
 /** Strikes every so often until the world calms down. */
 export async function strike(stage: Stage): Promise<void> {
   const { world, runners } = stage;
+  const isJumpy = world.random.chance(0.4);
   while (!world.isCalm) {
     await world.sleep(world.between(4000, 40_000));
     if (world.isCalm) return;
@@ -119,7 +120,7 @@ export async function strike(stage: Stage): Promise<void> {
       const ms = world.between(10_000, 240_000);
       world.note(`${runner.name} sleeps for ${ms} ms`);
       runner.sleepFor(ms);
-    } else jump(stage);
+    } else if (isJumpy) jump(stage);
   }
 }
 
@@ -133,6 +134,7 @@ async function kill(stage: Stage): Promise<void> {
     world.note(`${node.name} will die in ${points} points`);
     node.dieAfter(points);
     await world.sleep(4000);
+    if (world.isCalm) return;
     node.die();
   }
   await world.sleep(world.random.below(world.random.chance(0.2) ? 150_000 : 4000));

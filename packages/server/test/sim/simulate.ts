@@ -1,6 +1,7 @@
 // One seed: a tenant of its own on a shared database, servers, runners, an operator and misfortune. Faults first, then
 // calm: then every command must end, and every runner must be let in, get a new key and be shown online.
 
+import { limits } from '@muster/contract';
 import { insertTenant } from '../../src/keys/installation.queries.ts';
 import { createRunner } from '../../src/keys/runners.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
@@ -12,7 +13,7 @@ import { INVARIANTS, isEnded } from './invariants.ts';
 import { Ledger } from './ledger.ts';
 import { Network } from './network.ts';
 import { type Parts, REAL, ServerNode } from './node.ts';
-import { LABELS, operate, type Stage, strike, upNode } from './operator-actor.ts';
+import { LABELS, operate, settleClocks, type Stage, strike, upNode } from './operator-actor.ts';
 import { RunnerActor } from './runner-actor.ts';
 import { NodeClock, START_MS, World } from './world.ts';
 
@@ -27,11 +28,17 @@ export interface Result {
   readonly trace: readonly string[];
 }
 
-/** How long faults last, in the world's time. */
-const STORM_MS = 480_000;
+/** How long faults last, in the world's time: longer than a lease is the rule, far longer the exception. */
+const STORMS_MS = [60_000, 100_000, 140_000, 140_000, 400_000];
 
 /** A lease that was given before a clock went back by an hour lasts an hour longer. */
 const CALM_MS = 3 * 3_600_000;
+
+/** Rarely enough to be cheap, and still no stall (presence.ts). */
+const QUIET_ROUND_MS = 14_000;
+
+/** Longer than the operator takes for anything. */
+const BEGUN_MS = 30_000;
 
 /** By then nearly all has ended; the rest waits for a lease. */
 const QUIET_AFTER_MS = 180_000;
@@ -125,7 +132,7 @@ async function populate(
   };
   const network = new Network(world, nodes, weather);
   const runners: RunnerActor[] = [];
-  const count = world.between(2, 4);
+  const count = world.between(2, 3);
   for (let at = 0; at < count; at += 1) {
     const clock = new NodeClock(world);
     const request = { name: `runner ${at}`, labels: at % 2 === 0 ? LABELS : {} };
@@ -150,7 +157,8 @@ async function play(stage: Stage): Promise<void> {
   world.spawn(() => operate(stage));
   world.spawn(() => strike(stage));
   const look = () => check(stage);
-  await world.run(() => world.nowMs > START_MS + STORM_MS, look);
+  const calmAt = START_MS + world.random.pick(STORMS_MS);
+  await world.run(() => world.nowMs > calmAt, look);
   calm(stage);
   let isTidy = false;
   world.spawn(async () => {
@@ -175,25 +183,30 @@ const stillOpen = ({ ledger }: Stage): boolean =>
 
 async function upkeep(world: World, node: ServerNode): Promise<void> {
   while (true) {
-    await world.sleep(5000);
+    await world.sleep(world.isQuiet ? QUIET_ROUND_MS : limits.presenceFlushMs);
     await node.round();
   }
 }
 
-/** Every server is up and has the right time; nothing is lost any more. */
-function calm({ world, nodes }: Stage): void {
+/** Every server is up, with one time; nothing is lost any more. */
+function calm({ world, nodes, ledger }: Stage): void {
   world.note('calm');
   world.isCalm = true;
+  // What the clocks of servers agree on need not be the right time.
+  const offsetMs = Math.max(...nodes.map((node) => node.clock.offsetMs));
   for (const node of nodes) {
     node.dieAfter(Infinity);
-    node.clock.offsetMs = 0;
+    node.clock.offsetMs = offsetMs;
     if (!node.isUp) node.start();
   }
+  settleClocks(nodes, ledger, world);
 }
 
 /** The operator's part of the end: paused runners go on, and what no runner may take any more is canceled. */
 async function tidyUp(stage: Stage): Promise<void> {
   const { world, ledger, runners } = stage;
+  // What the operator had begun is over by then.
+  await world.sleep(BEGUN_MS);
   for (const { runnerId } of runners) {
     if (ledger.rows.runners.get(runnerId)?.admin !== 'paused') continue;
     await upNode(stage)?.administer(runnerId, 'active');
