@@ -67,7 +67,7 @@ function leasesAsTold({ events, ledger }: Moment): string | null {
 }
 
 /** Whose words ended an attempt in this step, and did he hold it when he spoke? */
-function staleResult({ before, rows, events }: Moment): string | null {
+function staleResult({ before, rows, events, ledger }: Moment): string | null {
   const stale = first(rows.attempts, ([claim, attempt]) => {
     const was = before.attempts.get(claim);
     const { outcome } = attempt;
@@ -75,6 +75,15 @@ function staleResult({ before, rows, events }: Moment): string | null {
       return was.outcome === outcome
         ? null
         : `${claim} had ended as ${was.outcome} and is now ${outcome}`;
+    }
+    if (outcome === 'released') {
+      const said = ledger.releases.some(
+        ({ commandId, runnerId, fence }) =>
+          commandId === attempt.command_id &&
+          runnerId === attempt.runner_id &&
+          (fence === undefined || fence === attempt.attempt),
+      );
+      return said ? null : `${claim} was released, and nobody released this attempt`;
     }
     if (outcome !== 'completed' && outcome !== 'failed') return null;
     const command = rows.commands.get(attempt.command_id) as CommandFacts;
@@ -174,25 +183,21 @@ function lineOfProven({ before, rows, nowMs }: Moment): string | null {
   });
 }
 
-/** Signs are written within one flush; a second one and pauses in transactions are what a busy server may add. */
+/** A sign is written within one flush; another, and pauses in transactions, are what a busy server may add. */
 const WRITTEN_MS = 3 * limits.presenceFlushMs;
 
-/** A sign of life that no crash took with it, and young enough to prove that the runner lives. */
+/** A sign of life that no crash took with it, old enough to be written and young enough to prove that the runner lives. */
 function shownOffline({ rows, nowMs, ledger }: Moment): string | null {
   if (nowMs < ledger.disagreeUntil) return null;
   return first(rows.runners.values(), (runner) => {
     if (runner.presence !== 'offline') return null;
-    const last = ledger.signs
-      .get(runner.id)
-      ?.findLast(
-        ({ at, life }) => at <= life.flushedAt || (!life.isOver && at < nowMs - WRITTEN_MS),
-      );
-    const silentMs = nowMs - (last?.at ?? -Infinity);
-    // A sign that was just written may be seen beside a verdict of the same round.
-    const isAlive = silentMs > WRITTEN_MS && silentMs < limits.offlineAfterMsMin;
-    return isAlive
-      ? `runner ${runner.id} is shown offline ${silentMs} ms after a sign of life`
-      : null;
+    const silentMax = Math.max(limits.offlineAfterMsMin, 3 * runner.interval_ms);
+    const sign = ledger.signs.get(runner.id)?.find(({ at, life }) => {
+      const isKept = at <= life.flushedAt || !life.isOver;
+      return isKept && at < nowMs - WRITTEN_MS && at > nowMs - silentMax;
+    });
+    if (sign === undefined) return null;
+    return `runner ${runner.id} is shown offline ${nowMs - sign.at} ms after a sign of life`;
   });
 }
 

@@ -64,6 +64,13 @@ export interface Life {
   flushedAt: number;
 }
 
+export interface Release {
+  readonly commandId: string;
+  readonly runnerId: string;
+  /** The attempt that it spoke of, when it said so. */
+  readonly fence: number | undefined;
+}
+
 /** What happened in the last step, beside what the rows say. */
 export interface Events {
   readonly claims: {
@@ -101,8 +108,10 @@ export class Ledger {
   readonly signs = new Map<string, { readonly at: number; readonly life: Life }[]>();
   /** Key → since when the database has it as revoked. */
   readonly revokedSince = new Map<string, number>();
-  /** Keys that an operator took away: a runner that has only those is locked out by will. */
+  /** Attempt → the runner that was told to have it. */
   readonly claimedBy = new Map<string, string>();
+  /** Every release that a server took in. */
+  readonly releases: Release[] = [];
   /** Until then the servers' clocks disagreed by more than they may for presence to mean anything. */
   disagreeUntil = 0;
   #rows: Rows = { commands: new Map(), attempts: new Map(), keys: new Map(), runners: new Map() };

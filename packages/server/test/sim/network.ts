@@ -53,7 +53,9 @@ export class Network {
 
   #travelMs(): number {
     const { random, isCalm } = this.#world;
-    if (!isCalm && random.chance(this.#weather.late)) return random.below(LATE_MS);
+    if (!isCalm && random.chance(this.#weather.late)) {
+      return random.below(random.chance(0.5) ? LATE_MS : LATE_MS / 10);
+    }
     return 5 + random.below(200);
   }
 

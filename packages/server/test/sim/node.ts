@@ -192,18 +192,25 @@ export class ServerNode {
         const { secret } = await this.#parts.renew(deps.database, this.clock, caller);
         return secret.expose();
       }
-      default: {
-        const { commandId, call, input, words } = request;
-        const holder = { tenantId, runnerId };
-        const row = await this.#parts.transition(deps, holder, commandId, call, input);
-        const { attempt } = row;
-        const { claims, completions } = this.#ledger.events;
-        if (call === 'acknowledge') claims.push({ commandId, attempt, runnerId });
-        if (call === 'complete' && words !== null)
-          completions.push({ commandId, serial: words.serial });
-        return attempt;
-      }
+      default:
+        return await this.#move(deps, runnerId, request);
     }
+  }
+
+  async #move(
+    deps: CommandsDeps,
+    runnerId: RunnerId,
+    { commandId, call, input, words }: Extract<Request, { commandId: string }>,
+  ): Promise<number> {
+    const holder = { tenantId: this.#tenantId, runnerId };
+    if (call === 'release')
+      this.#ledger.releases.push({ commandId, runnerId, fence: input.attempt });
+    const { attempt } = await this.#parts.transition(deps, holder, commandId, call, input);
+    const { claims, completions } = this.#ledger.events;
+    if (call === 'acknowledge') claims.push({ commandId, attempt, runnerId });
+    if (call === 'complete' && words !== null)
+      completions.push({ commandId, serial: words.serial });
+    return attempt;
   }
 
   /** The round of upkeep of app.ts: flush, leases, watch, sweep. */
