@@ -170,7 +170,7 @@ export class ServerNode {
 
   async #answer(process: Process, caller: RunnerCaller, request: Request): Promise<unknown> {
     const { deps, presence } = process;
-    const { tenantId, runnerId } = caller;
+    const { runnerId } = caller;
     switch (request.call) {
       case 'heartbeat': {
         const configVersion = '0';

@@ -99,8 +99,11 @@ export const SABOTAGES: readonly Sabotage[] = [
     'postgres',
   ),
   sabotage('no stale result', 'a server that ignores attempt', {
-    transition: (deps, holder, id, event, { attempt: _, ...input }) =>
-      transition(deps, holder, id, event, input),
+    transition: (deps, holder, id, event, input) => {
+      const heard = { ...input };
+      delete heard.attempt;
+      return transition(deps, holder, id, event, heard);
+    },
   }),
   sabotage('every command ends', 'a sweep that never comes', {
     sweep: async () => ({ lost: 0, expired: 0 }),
