@@ -34,7 +34,7 @@ export async function operate(stage: Stage): Promise<void> {
     if (what < 55) await create(stage, node);
     else if (what < 72) await cancelOne(stage, node);
     else if (what < 88) await pauseOne(stage, node);
-    else if (what < 98) await rollKeys(stage, node);
+    else if (what < 96) await rollKeys(stage, node);
     else await revokeOne(stage, node);
   }
 }
@@ -109,22 +109,18 @@ async function revokeOne({ world, runners }: Stage, node: ServerNode): Promise<v
 /** Strikes every so often until the world calms down. */
 export async function strike(stage: Stage): Promise<void> {
   const { world, runners } = stage;
-  const isJumpy = world.random.chance(0.3);
-  // Where servers die all the time no lease ends: their absence doesn't count against runners.
-  const deadly = world.random.pick([0, 15, 45]);
+  const isJumpy = world.random.chance(0.4);
   while (!world.isCalm) {
     await world.sleep(world.between(4000, 40_000));
     if (world.isCalm) return;
     const what = world.random.below(100);
-    if (what < deadly) await kill(stage);
-    else if (what < 88 || !isJumpy) {
-      // Whoever has work has something to lose.
-      const busy = runners.filter((runner) => runner.hasWork);
-      const runner = world.random.pick(busy.length > 0 ? busy : runners);
-      const ms = world.between(60_000, 240_000);
+    if (what < 45) await kill(stage);
+    else if (what < 80) {
+      const runner = world.random.pick(runners);
+      const ms = world.between(10_000, 240_000);
       world.note(`${runner.name} sleeps for ${ms} ms`);
       runner.sleepFor(ms);
-    } else jump(stage);
+    } else if (isJumpy) jump(stage);
   }
 }
 
@@ -134,10 +130,10 @@ async function kill(stage: Stage): Promise<void> {
   if (node === null) return;
   if (world.random.chance(0.3)) node.die();
   else {
-    const points = world.between(1, 6);
+    const points = world.between(1, 12);
     world.note(`${node.name} will die in ${points} points`);
     node.dieAfter(points);
-    await world.sleep(15_000);
+    await world.sleep(4000);
     if (world.isCalm) return;
     node.die();
   }

@@ -30,7 +30,7 @@ export class RunnerActor implements Keyring {
   readonly runnerId: string;
   readonly name: string;
   readonly era: Era;
-  /** Since its last call: none of its keys is good. It asks rarely then. */
+  /** Since it last got a good answer. */
   isRefused = false;
   readonly #world: World;
   readonly #network: Network;
@@ -54,10 +54,6 @@ export class RunnerActor implements Keyring {
     this.#keys = [key];
     this.#world = world;
     this.#network = network;
-  }
-
-  get hasWork(): boolean {
-    return this.#work !== null;
   }
 
   keyIds = (): readonly string[] => this.#keys.map(keyIdOf);
@@ -98,7 +94,7 @@ export class RunnerActor implements Keyring {
 
   /** The advised pace, without its jitter, which is not of this world. */
   #paceMs(): number {
-    const isSlow = this.era === 'deployed' || this.#world.isQuiet || this.isRefused;
+    const isSlow = this.era === 'deployed' || this.#world.isQuiet;
     const baseMs = isSlow ? 60_000 : this.#isBusy ? 5000 : 30_000;
     return baseMs + this.#world.random.below(baseMs / 10);
   }
@@ -108,16 +104,10 @@ export class RunnerActor implements Keyring {
       await this.#awake();
       const offers = await this.#call({ call: 'poll' }, 1);
       const ids = offers.kind === 'done' ? (offers.body as string[]) : [];
-      if (ids.length > 0) await this.#take(this.#chosen(ids));
-      const isSlow = this.#world.isQuiet || this.isRefused;
-      await this.#pause(isSlow ? 60_000 : this.#world.between(2000, 20_000));
+      if (ids.length > 0) await this.#take(this.#world.random.pick(ids));
+      const isQuiet = this.#world.isQuiet;
+      await this.#pause(isQuiet ? 60_000 : this.#world.between(2000, 15_000));
     }
-  }
-
-  /** Mostly the most urgent, as others do too. */
-  #chosen(ids: string[]): string {
-    const { random } = this.#world;
-    return random.chance(0.6) ? (ids[0] as string) : random.pick(ids);
   }
 
   async #take(commandId: string): Promise<void> {
@@ -139,7 +129,7 @@ export class RunnerActor implements Keyring {
   #workMs(): number {
     const { random, isCalm } = this.#world;
     if (!isCalm && random.chance(0.1)) return random.below(200_000);
-    return 500 + random.below(isCalm ? 10_000 : 50_000);
+    return 500 + random.below(20_000);
   }
 
   async #finish(work: Work): Promise<void> {

@@ -29,7 +29,7 @@ export interface Result {
 }
 
 /** How long faults last, in the world's time: longer than a lease is the rule, far longer the exception. */
-const STORMS_MS = [60_000, 100_000, 150_000, 300_000];
+const STORMS_MS = [60_000, 100_000, 140_000, 140_000, 400_000];
 
 /** A lease that was given before a clock went back by an hour lasts an hour longer. */
 const CALM_MS = 3 * 3_600_000;
