@@ -13,7 +13,6 @@ import {
   ValueNode,
   WhereNode,
 } from 'kysely';
-import { transition } from '../../src/commands/commands.ts';
 import type { Database } from '../../src/db/db.ts';
 import { renewKey } from '../../src/keys/keys.ts';
 import { type Parts, REAL } from './node.ts';
@@ -98,13 +97,6 @@ export const SABOTAGES: readonly Sabotage[] = [
     { plugins: [changing('command', 'reason', null, withoutGuard)] },
     'postgres',
   ),
-  sabotage('no stale result', 'a server that ignores attempt', {
-    transition: (deps, holder, id, event, input) => {
-      const heard = { ...input };
-      delete heard.attempt;
-      return transition(deps, holder, id, event, heard);
-    },
-  }),
   sabotage('every command ends', 'a sweep that never comes', {
     sweep: async () => ({ lost: 0, expired: 0 }),
   }),
