@@ -1,0 +1,215 @@
+// What is true in the simulated world: the rows as the database has them after each step, beside what each runner was
+// told and what each server did. The invariants read this and nothing else; no server's memory is looked into.
+
+import type { Database } from '../../src/db/db.ts';
+import type {
+  ApiKeyTable,
+  CommandAttemptTable,
+  CommandTable,
+  RunnerTable,
+} from '../../src/db/tables.ts';
+import type { World } from './world.ts';
+
+export type CommandFacts = Pick<
+  CommandTable,
+  | 'id'
+  | 'status'
+  | 'runner_id'
+  | 'holder_id'
+  | 'attempt'
+  | 'lease_until'
+  | 'result'
+  | 'error_message'
+  | 'reason'
+>;
+export type AttemptFacts = Pick<
+  CommandAttemptTable,
+  'command_id' | 'attempt' | 'runner_id' | 'ended_at' | 'outcome'
+>;
+export type KeyFacts = Pick<
+  ApiKeyTable,
+  | 'key_id'
+  | 'runner_id'
+  | 'state'
+  | 'parent_key_id'
+  | 'created_by'
+  | 'expires_at'
+  | 'retires_at'
+  | 'first_used_at'
+>;
+export type RunnerFacts = Pick<RunnerTable, 'id' | 'admin' | 'presence' | 'interval_ms'>;
+
+/** The tenant's rows at one moment. */
+export interface Rows {
+  readonly commands: ReadonlyMap<string, CommandFacts>;
+  readonly attempts: ReadonlyMap<string, AttemptFacts>;
+  readonly keys: ReadonlyMap<string, KeyFacts>;
+  readonly runners: ReadonlyMap<string, RunnerFacts>;
+}
+
+/** What a runner says of its work: stored as result or error message, so that every stored word has a known speaker. */
+export interface Words {
+  readonly runnerId: string;
+  /** The attempt that it was told it has; null: it never claimed the command. */
+  readonly attempt: number | null;
+  /** Did it send `attempt`? */
+  readonly isFenced: boolean;
+  readonly serial: number;
+}
+
+/** One life of a server process: what it gathered and had not written dies with it. */
+export interface Life {
+  isOver: boolean;
+  /** Signs of life up to then are in the database. */
+  flushedAt: number;
+}
+
+export interface Release {
+  readonly commandId: string;
+  readonly runnerId: string;
+  /** The attempt that it spoke of, when it said so. */
+  readonly fence: number | undefined;
+}
+
+/** What happened in the last step, beside what the rows say. */
+export interface Events {
+  readonly claims: {
+    readonly commandId: string;
+    readonly attempt: number;
+    readonly runnerId: string;
+  }[];
+  readonly completions: { readonly commandId: string; readonly serial: number }[];
+  readonly accepted: { readonly keyId: string; readonly presentedAt: number }[];
+  readonly refused: { readonly keyId: string; readonly nodeMs: number }[];
+}
+
+const noEvents = (): Events => ({ claims: [], completions: [], accepted: [], refused: [] });
+
+/** What a runner can know: which keys it was given since, and including, the last one that was answered well. */
+export interface Keyring {
+  readonly runnerId: string;
+  readonly keyIds: () => readonly string[];
+}
+
+/** One moment, as the invariants see it. */
+export interface Moment {
+  readonly nowMs: number;
+  /** The fastest clock of a server. */
+  readonly latestMs: number;
+  readonly before: Rows;
+  readonly rows: Rows;
+  readonly events: Events;
+  readonly ledger: Ledger;
+}
+
+export class Ledger {
+  readonly keyrings: Keyring[] = [];
+  /** Runner → its signs of life that a server took in, newest last. */
+  readonly signs = new Map<string, { readonly at: number; readonly life: Life }[]>();
+  /** Key → since when the database has it as revoked. */
+  readonly revokedSince = new Map<string, number>();
+  /** Attempt → the runner that was told to have it. */
+  readonly claimedBy = new Map<string, string>();
+  /** Every release that a server took in. */
+  readonly releases: Release[] = [];
+  /** Until then the servers' clocks disagreed by more than they may for presence to mean anything. */
+  disagreeUntil = 0;
+  #rows: Rows = { commands: new Map(), attempts: new Map(), keys: new Map(), runners: new Map() };
+  #events = noEvents();
+  readonly #dirty = new Set<string>(['command', 'api_key', 'runner']);
+  readonly #database: Database;
+  readonly #tenantId: string;
+  readonly #world: World;
+
+  constructor(database: Database, tenantId: string, world: World) {
+    this.#database = database;
+    this.#tenantId = tenantId;
+    this.#world = world;
+  }
+
+  get rows(): Rows {
+    return this.#rows;
+  }
+
+  get events(): Events {
+    return this.#events;
+  }
+
+  wrote(table: string): void {
+    this.#dirty.add(table === 'command_attempt' ? 'command' : table);
+  }
+
+  sign(runnerId: string, life: Life): void {
+    const signs = this.signs.get(runnerId) ?? [];
+    signs.push({ at: this.#world.nowMs, life });
+    // Nobody asks about more than the last minutes.
+    while ((signs[0]?.at ?? Infinity) < this.#world.nowMs - 300_000) signs.shift();
+    this.signs.set(runnerId, signs);
+  }
+
+  /** Reads what changed. Null: nothing did, and nothing was said. */
+  async look(latestMs: number): Promise<Moment | null> {
+    const events = this.#events;
+    const said = Object.values(events).some((list: readonly unknown[]) => list.length > 0);
+    if (!said && this.#dirty.size === 0) return null;
+    const before = this.#rows;
+    const read = await this.#read();
+    this.#rows = { ...before, ...read };
+    this.#dirty.clear();
+    this.#events = noEvents();
+    const { nowMs } = this.#world;
+    return { nowMs, latestMs, before, rows: this.#rows, events, ledger: this };
+  }
+
+  async #read(): Promise<Partial<Rows>> {
+    const db = this.#database.tenant(this.#tenantId);
+    const of = this.#tenantId;
+    const read: { -readonly [Name in keyof Rows]?: Rows[Name] } = {};
+    if (this.#dirty.has('command')) {
+      const commands = await db
+        .selectFrom('command')
+        .select(['id', 'status', 'runner_id', 'holder_id', 'attempt', 'lease_until'])
+        .select(['result', 'error_message', 'reason'])
+        .where('tenant_id', '=', of)
+        .orderBy('id')
+        .execute();
+      const attempts = await db
+        .selectFrom('command_attempt')
+        .select(['command_id', 'attempt', 'runner_id', 'ended_at', 'outcome'])
+        .where('tenant_id', '=', of)
+        .execute();
+      read.commands = new Map(commands.map((row) => [row.id, row]));
+      read.attempts = new Map(attempts.map((row) => [`${row.command_id} ${row.attempt}`, row]));
+    }
+    if (this.#dirty.has('api_key')) {
+      const keys = await db
+        .selectFrom('api_key')
+        .select(['key_id', 'runner_id', 'state', 'parent_key_id', 'created_by'])
+        .select(['expires_at', 'retires_at', 'first_used_at'])
+        .where('tenant_id', '=', of)
+        .execute();
+      read.keys = new Map(keys.map((row) => [row.key_id, row]));
+      for (const { key_id: id, state } of keys) {
+        if (state === 'revoked' && !this.revokedSince.has(id)) {
+          this.revokedSince.set(id, this.#world.nowMs);
+        }
+      }
+    }
+    if (this.#dirty.has('runner')) {
+      const runners = await db
+        .selectFrom('runner')
+        .select(['id', 'admin', 'presence', 'interval_ms'])
+        .where('tenant_id', '=', of)
+        .orderBy('id')
+        .execute();
+      read.runners = new Map(runners.map((row) => [row.id, row]));
+    }
+    return read;
+  }
+}
+
+/** The words of a stored result or error message; null: there are none, or they are nobody's of this world. */
+export function wordsOf(text: string | null): Words | null {
+  if (text === null || !text.startsWith('{')) return null;
+  return JSON.parse(text) as Words;
+}

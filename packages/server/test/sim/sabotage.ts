@@ -1,0 +1,135 @@
+// Servers that break the contract on purpose, one rule each: the proof that the checks of the simulator can fail. Made by
+// wrapping what a simulated server is given (a story, a clock, the statements it sends), never by changing sources.
+
+import {
+  AndNode,
+  BinaryOperationNode,
+  ColumnNode,
+  type KyselyPlugin,
+  type OperationNode,
+  ReferenceNode,
+  sql,
+  type UpdateQueryNode,
+  ValueNode,
+  WhereNode,
+} from 'kysely';
+import type { Database } from '../../src/db/db.ts';
+import { renewKey } from '../../src/keys/keys.ts';
+import { type Parts, REAL } from './node.ts';
+import { tableOf } from './shaky-database.ts';
+
+export interface Sabotage {
+  readonly title: string;
+  /** The invariant that notices. */
+  readonly noticedBy: string;
+  readonly backend: 'sqlite' | 'postgres';
+  readonly parts: Parts;
+}
+
+const columnOf = (node: OperationNode): string =>
+  ColumnNode.is(node)
+    ? node.column.name
+    : ReferenceNode.is(node) && ColumnNode.is(node.column)
+      ? node.column.column.name
+      : '';
+
+/** UPDATEs of `table` that set `column` (to `value`, if given), changed by `change`. */
+function changing(
+  table: string,
+  column: string,
+  value: string | null,
+  change: (where: OperationNode) => OperationNode,
+): KyselyPlugin {
+  const concerns = (node: UpdateQueryNode): boolean =>
+    (node.updates ?? []).some(
+      (update) =>
+        columnOf(update.column) === column &&
+        (value === null || (ValueNode.is(update.value) && update.value.value === value)),
+    );
+  return {
+    transformQuery: ({ node }) => {
+      if (node.kind !== 'UpdateQueryNode' || tableOf(node) !== table || !concerns(node))
+        return node;
+      const where = node.where?.where;
+      return where === undefined ? node : { ...node, where: WhereNode.create(change(where)) };
+    },
+    transformResult: async ({ result }) => result,
+  };
+}
+
+/** The UPDATE finds no row. */
+const findNothing = (where: OperationNode): OperationNode =>
+  AndNode.create(where, sql`1 = 0`.toOperationNode());
+
+/** The UPDATE no longer asks for what was judged. */
+function withoutGuard(where: OperationNode): OperationNode {
+  const guards = ['status', 'attempt', 'holder_id'];
+  const isGuard = (node: OperationNode): boolean =>
+    BinaryOperationNode.is(node) && guards.includes(columnOf(node.leftOperand));
+  if (!AndNode.is(where)) return where;
+  if (isGuard(where.right)) return withoutGuard(where.left);
+  return isGuard(where.left) ? where.right : AndNode.create(withoutGuard(where.left), where.right);
+}
+
+/** A flush that says that it wrote, and did not. */
+const forgetfulFlush = (database: Database): Database => ({
+  ...database,
+  tenant: (id) => database.tenant(id),
+  system: () => database.system(),
+  systemLists: () => database.systemLists(),
+  transaction: async <T>() => undefined as T,
+});
+
+const sabotage = (
+  noticedBy: string,
+  title: string,
+  parts: Partial<Parts>,
+  backend: Sabotage['backend'] = 'sqlite',
+): Sabotage => ({ title, noticedBy, backend, parts: { ...REAL, ...parts } });
+
+export const SABOTAGES: readonly Sabotage[] = [
+  sabotage('one lease', 'a lost attempt that is not closed', {
+    plugins: [changing('command_attempt', 'outcome', 'lost', findNothing)],
+  }),
+  sabotage(
+    'no stale result',
+    'a transition without its guard, where others come between',
+    { plugins: [changing('command', 'reason', null, withoutGuard)] },
+    'postgres',
+  ),
+  sabotage('every command ends', 'a sweep that never comes', {
+    sweep: async () => ({ lost: 0, expired: 0 }),
+  }),
+  sabotage('never locked out', 'a renewal that ends the presented key at once', {
+    renew: async (database, clock, caller) => {
+      const made = await renewKey(database, clock, caller);
+      await database
+        .tenant(caller.tenantId)
+        .updateTable('api_key')
+        .set({ state: 'retired' })
+        .where('tenant_id', '=', caller.tenantId)
+        .where('key_id', '=', caller.keyId)
+        .execute();
+      return made;
+    },
+  }),
+  sabotage(
+    'revoked within a second',
+    'a server that believes a key for ever',
+    { authenticatorClock: (clock) => ({ ...clock, nowMs: () => 0 }) },
+    'postgres',
+  ),
+  sabotage('line of keys', 'a proof that leaves the presented key without an end', {
+    plugins: [changing('api_key', 'retires_at', null, findNothing)],
+  }),
+  sabotage('line of keys', 'a proof that retires nothing of its line', {
+    plugins: [changing('api_key', 'state', 'retired', findNothing)],
+  }),
+  // Where one server hears everything, its memory makes up for what it forgot to write.
+  sabotage(
+    'alive is not offline',
+    'a flush of presence that forgets',
+    { presenceDatabase: forgetfulFlush },
+    'postgres',
+  ),
+];

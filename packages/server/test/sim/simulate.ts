@@ -1,0 +1,267 @@
+// One seed: a tenant of its own on a shared database, servers, runners, an operator and misfortune. Faults first, then
+// calm: then every command must end, and every runner must be let in, get a new key and be shown online.
+
+import { limits } from '@muster/contract';
+import { insertTenant } from '../../src/keys/installation.queries.ts';
+import { createRunner } from '../../src/keys/runners.ts';
+import { type Database, openDatabase } from '../../src/db/db.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { newId, type TenantId } from '../../src/lib/ids.ts';
+import { testDatabaseUrl } from '../../../../tools/postgres.ts';
+import { temporaryDirectory } from '../db/fixture.ts';
+import { INVARIANTS, isEnded } from './invariants.ts';
+import { Ledger } from './ledger.ts';
+import { Network } from './network.ts';
+import { type Parts, REAL, ServerNode } from './node.ts';
+import { LABELS, operate, settleClocks, type Stage, strike, upNode } from './operator-actor.ts';
+import { RunnerActor } from './runner-actor.ts';
+import { NodeClock, START_MS, World } from './world.ts';
+
+export interface Result {
+  readonly seed: number;
+  readonly steps: number;
+  readonly digest: string;
+  /** What was broken, with the contract's sentence; null: all was well. */
+  readonly broken: string | null;
+  /** The name of the invariant that was broken. */
+  readonly invariant: string | null;
+  readonly trace: readonly string[];
+}
+
+/** How long faults last, in the world's time: longer than a lease is the rule, far longer the exception. */
+const STORMS_MS = [60_000, 100_000, 140_000, 140_000, 400_000];
+
+/** A lease that was given before a clock went back by an hour lasts an hour longer. */
+const CALM_MS = 3 * 3_600_000;
+
+/** Rarely enough to be cheap, and still no stall (presence.ts). */
+const QUIET_ROUND_MS = 14_000;
+
+/** Longer than the operator takes for anything. */
+const BEGUN_MS = 30_000;
+
+/** By then nearly all has ended; the rest waits for a lease. */
+const QUIET_AFTER_MS = 180_000;
+
+class Broken extends Error {
+  readonly invariant: string;
+  constructor(invariant: string, says: string, seen: string) {
+    super(`${says}\n  ${seen}`);
+    this.invariant = invariant;
+  }
+}
+
+export interface Place {
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+/** One database for many seeds, one after the other: upkeep looks across tenants. */
+export async function openPlace(backend: 'sqlite' | 'postgres'): Promise<Place> {
+  const { path: directory, remove } = await temporaryDirectory();
+  const url = backend === 'postgres' ? await testDatabaseUrl() : null;
+  // Transactions that pause hold their connections.
+  const database = await openDatabase({ url, directory, poolMax: 40 });
+  await migrate(database, START_MS);
+  return {
+    database,
+    close: async () => {
+      await database.close();
+      await remove();
+    },
+  };
+}
+
+/** Plays one seed to its end, or to the first broken rule. */
+export async function simulate(
+  database: Database,
+  seed: number,
+  parts: Parts = REAL,
+): Promise<Result> {
+  const world = new World(seed);
+  const tenantId = newId<TenantId>(START_MS);
+  await insertTenant(database.system(), { id: tenantId, name: tenantId, created_at: START_MS });
+  const ledger = new Ledger(database, tenantId, world);
+  const stage = await populate(database, world, ledger, tenantId, parts);
+  let broken: Broken | null = null;
+  try {
+    await play(stage);
+  } catch (error) {
+    broken = asBroken(error);
+  } finally {
+    await world.abandon();
+    await forget(database, tenantId);
+  }
+  return {
+    seed,
+    steps: world.steps,
+    digest: world.digest(),
+    broken: broken === null ? null : broken.message,
+    invariant: broken === null ? null : broken.invariant,
+    trace: world.trace,
+  };
+}
+
+/** A 5xx is as much of a failure as a broken rule. */
+const asBroken = (error: unknown): Broken =>
+  error instanceof Broken
+    ? error
+    : new Broken(
+        'no 5xx',
+        'No call fails by a fault of the server.',
+        String((error as Error).stack),
+      );
+
+async function populate(
+  database: Database,
+  world: World,
+  ledger: Ledger,
+  tenantId: TenantId,
+  parts: Parts,
+): Promise<Stage> {
+  const { random } = world;
+  // SQLite has one process; PostgreSQL is shared.
+  const servers = database.kind === 'sqlite' ? 1 : world.between(2, 3);
+  const nodes = Array.from({ length: servers }, (_, at) => {
+    return new ServerNode(`node ${at}`, world, ledger, database, parts, tenantId);
+  });
+  const weather = {
+    lost: random.pick([0, 0.02, 0.1, 0.25]),
+    doubled: random.pick([0, 0.1, 0.4]),
+    late: random.pick([0, 0.05, 0.2]),
+  };
+  const network = new Network(world, nodes, weather);
+  const runners: RunnerActor[] = [];
+  const count = world.between(2, 3);
+  for (let at = 0; at < count; at += 1) {
+    const clock = new NodeClock(world);
+    const request = { name: `runner ${at}`, labels: at % 2 === 0 ? LABELS : {} };
+    const { runner, key } = await createRunner(database, clock, tenantId, request, 'sim');
+    const era = random.chance(0.5) ? 'deployed' : 'sdk';
+    const secret = key.secret.expose();
+    const actor = new RunnerActor(request.name, runner.id, secret, era, world, network);
+    world.note(`${actor.name} is ${era}`);
+    runners.push(actor);
+    ledger.keyrings.push(actor);
+  }
+  return { world, ledger, nodes, runners };
+}
+
+async function play(stage: Stage): Promise<void> {
+  const { world, ledger, nodes, runners } = stage;
+  for (const node of nodes) {
+    node.start();
+    world.spawn(() => upkeep(world, node), world.random.below(5000));
+  }
+  for (const runner of runners) runner.start();
+  world.spawn(() => operate(stage));
+  world.spawn(() => strike(stage));
+  const look = () => check(stage);
+  const calmAt = START_MS + world.random.pick(STORMS_MS);
+  await world.run(() => world.nowMs > calmAt, look);
+  calm(stage);
+  let isTidy = false;
+  world.spawn(async () => {
+    await tidyUp(stage);
+    isTidy = true;
+    await world.sleep(QUIET_AFTER_MS);
+    world.isQuiet = true;
+  });
+  const until = world.nowMs + CALM_MS;
+  const isDone = (): boolean => world.nowMs > until || (isTidy && !stillOpen(stage));
+  await world.run(isDone, look);
+  const open = [...ledger.rows.commands.values()].filter((row) => !isEnded(row));
+  if (open.length > 0) {
+    const seen = open.map(({ id, status }) => `${id} is ${status}`).join(', ');
+    throw new Broken('every command ends', 'Every command ends (contract §4).', seen);
+  }
+  await welcomed(stage);
+}
+
+const stillOpen = ({ ledger }: Stage): boolean =>
+  ledger.rows.commands.values().some((row) => !isEnded(row));
+
+async function upkeep(world: World, node: ServerNode): Promise<void> {
+  while (true) {
+    await world.sleep(world.isQuiet ? QUIET_ROUND_MS : limits.presenceFlushMs);
+    await node.round();
+  }
+}
+
+/** Every server is up, with one time; nothing is lost any more. */
+function calm({ world, nodes, ledger }: Stage): void {
+  world.note('calm');
+  world.isCalm = true;
+  // What the clocks of servers agree on need not be the right time.
+  const offsetMs = Math.max(...nodes.map((node) => node.clock.offsetMs));
+  for (const node of nodes) {
+    node.dieAfter(Infinity);
+    node.clock.offsetMs = offsetMs;
+    if (!node.isUp) node.start();
+  }
+  settleClocks(nodes, ledger, world);
+}
+
+/** The operator's part of the end: paused runners go on, and what no runner may take any more is canceled. */
+async function tidyUp(stage: Stage): Promise<void> {
+  const { world, ledger, runners } = stage;
+  // What the operator had begun is over by then.
+  await world.sleep(BEGUN_MS);
+  for (const { runnerId } of runners) {
+    if (ledger.rows.runners.get(runnerId)?.admin !== 'paused') continue;
+    await upNode(stage)?.administer(runnerId, 'active');
+  }
+  const isRevoked = (id: string | null): boolean =>
+    id !== null && ledger.rows.runners.get(id)?.admin === 'revoked';
+  for (const { id, runner_id: pin } of ledger.rows.commands.values()) {
+    if (isRevoked(pin)) await upNode(stage)?.cancel(id);
+  }
+}
+
+async function check({ ledger, nodes, world }: Stage): Promise<void> {
+  const latestMs = world.nowMs + Math.max(...nodes.map((node) => node.clock.offsetMs));
+  const moment = await ledger.look(latestMs);
+  if (moment === null) return;
+  for (const { name, says, broken } of INVARIANTS) {
+    const seen = broken(moment);
+    if (seen !== null) throw new Broken(name, says, seen);
+  }
+}
+
+/** Whoever kept its last good key is let in, gets a new one, and is shown online. */
+async function welcomed({ world, ledger, runners }: Stage): Promise<void> {
+  let unwelcome: string | null = null;
+  world.isEnding = true;
+  world.spawn(async () => {
+    for (const runner of runners) {
+      if (ledger.rows.runners.get(runner.runnerId)?.admin === 'revoked') continue;
+      if (!(await runner.renew())) unwelcome ??= `${runner.name} gets no new key`;
+    }
+    await world.sleep(11_000);
+    for (const runner of runners) {
+      const row = ledger.rows.runners.get(runner.runnerId);
+      if (row?.admin === 'revoked' || row?.presence === 'online') continue;
+      unwelcome ??= `${runner.name} is shown ${row?.presence} after a sign of life`;
+    }
+    unwelcome ??= '';
+  });
+  await world.run(
+    () => unwelcome !== null,
+    async () => void (await ledger.look(world.nowMs)),
+  );
+  if (unwelcome !== '') {
+    throw new Broken(
+      'welcome',
+      'A runner that keeps its last good key is never locked out.',
+      String(unwelcome),
+    );
+  }
+}
+
+async function forget(database: Database, tenantId: string): Promise<void> {
+  await database.transaction(tenantId, async (tx) => {
+    await tx.deleteFrom('command_attempt').where('tenant_id', '=', tenantId).execute();
+    await tx.deleteFrom('command').where('tenant_id', '=', tenantId).execute();
+    await tx.deleteFrom('runner').where('tenant_id', '=', tenantId).execute();
+  });
+}
