@@ -49,6 +49,7 @@ export class PresenceBook {
   /** "Last used" of keys, by key id, until it is written. */
   readonly #keyUses = new Map<string, KeyUse>();
   readonly #loadOf: (flushMs: number) => number;
+  readonly #beingWritten = new Set<Entry>();
   #flushFailed = false;
   #load = 1;
   /** Since when this node has been listening without a stall: silence before that proves nothing. */
@@ -77,7 +78,9 @@ export class PresenceBook {
   /** The members of its heartbeats, when this process heard some that are not in the runner's row yet. */
   unwritten(runnerId: string): Readonly<Record<string, unknown>> | null {
     const entry = this.#entries.get(runnerId as RunnerId);
-    return entry?.beatSinceFlush === true ? entry.reported : null;
+    if (entry === undefined) return null;
+    // While a flush is under way its rows can't be read yet.
+    return entry.beatSinceFlush || this.#beingWritten.has(entry) ? entry.reported : null;
   }
 
   /** By how much runners should slow down, by the last flush and this thread's event loop: 1 at ease. */
@@ -129,7 +132,10 @@ export class PresenceBook {
     const dirty = [...this.#entries].filter(([, entry]) => entry.dirty);
     for (const [, entry] of dirty) entry.dirty = false;
     const beats = dirty.filter(([, entry]) => entry.beatSinceFlush);
-    for (const [, entry] of beats) entry.beatSinceFlush = false;
+    for (const [, entry] of beats) {
+      entry.beatSinceFlush = false;
+      this.#beingWritten.add(entry);
+    }
     for (const use of keyUses) this.#keyUses.set(use.key_id, use);
     try {
       const uses = [...this.#keyUses.values()];
@@ -144,6 +150,7 @@ export class PresenceBook {
       this.#flushFailed = true;
       throw error;
     } finally {
+      for (const [, entry] of beats) this.#beingWritten.delete(entry);
       this.#load = this.#loadOf(this.#clock.monotonicMs() - startedMs);
     }
     this.#forgetIdle();

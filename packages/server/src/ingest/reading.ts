@@ -37,6 +37,9 @@ export async function openReport(upload: UploadRow, source: DocumentSource): Pro
   warnRepeatedMembers(document.frameText, '', notes);
   const { lists: pointers, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
+  const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
+  // Before any of them is read: the frame's own items come on top below.
+  if (listed > limits.uploadItemsMax) throw new TooManyItems();
   if (hasStrays(document, lists)) await source.mustBeJson();
   if (look !== null) {
     for await (const items of source.items(document, lists)) {
@@ -45,7 +48,6 @@ export async function openReport(upload: UploadRow, source: DocumentSource): Pro
       }
     }
   }
-  const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
   const reading = { source, document, lists, report: report() };
   if (hasTooManyItems(reading.report, listed)) throw new TooManyItems();
   return reading;
