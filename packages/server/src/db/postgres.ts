@@ -166,6 +166,7 @@ class PostgresDatabase implements Database {
     const driver = new PostgresDriver(this.#pool, this.#sessions, this.#lifetime, scope);
     const connection = await driver.acquireConnection();
     const begun = driver.beginTransaction(connection);
+    // `end` waits for it and throws what went wrong; until then nobody does.
     begun.catch(() => {});
     return {
       db: new Kysely<Tables>({ dialect: postgresDialect(() => new SharingDriver(connection)) }),
