@@ -30,45 +30,47 @@ const time: Check = (value) =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value) &&
   Number.isFinite(Date.parse(value));
 
-const MEMBERS: Readonly<Record<string, Check>> = {
-  name: text(255),
-  status: text(64),
-  version: text(255),
-  hostname: text(255),
-  message: text(4096),
-  sent_at: time,
-  region: text(255),
-  scanners: texts(200, 255),
-  collectors: texts(200, 255),
-  capabilities: texts(64, 255),
-  uptime_seconds: number,
-  total_scans: integer,
-  errors: integer,
-  cpu_percent: percent,
-  memory_percent: percent,
-  active_jobs: integer,
-  max_concurrent_jobs: integer,
-  os: text(64),
-  arch: text(64),
-  instance_id: text(128),
-  running: texts(1000, 64),
-  queue: object,
-  capacity: object,
-  resources: object,
-  tools: array(64),
-  outbox: object,
-  sdk: object,
-  sensor: object,
-  disk_read_mbps: number,
-  disk_write_mbps: number,
-  network_rx_mbps: number,
-  network_tx_mbps: number,
-  control: object,
-  content: array(256),
-  manifest_digest: text(256),
-  local_policy: object,
-  config_report: object,
-};
+const MEMBERS: ReadonlyMap<string, Check> = new Map(
+  Object.entries({
+    name: text(255),
+    status: text(64),
+    version: text(255),
+    hostname: text(255),
+    message: text(4096),
+    sent_at: time,
+    region: text(255),
+    scanners: texts(200, 255),
+    collectors: texts(200, 255),
+    capabilities: texts(64, 255),
+    uptime_seconds: number,
+    total_scans: integer,
+    errors: integer,
+    cpu_percent: percent,
+    memory_percent: percent,
+    active_jobs: integer,
+    max_concurrent_jobs: integer,
+    os: text(64),
+    arch: text(64),
+    instance_id: text(128),
+    running: texts(1000, 64),
+    queue: object,
+    capacity: object,
+    resources: object,
+    tools: array(64),
+    outbox: object,
+    sdk: object,
+    sensor: object,
+    disk_read_mbps: number,
+    disk_write_mbps: number,
+    network_rx_mbps: number,
+    network_tx_mbps: number,
+    control: object,
+    content: array(256),
+    manifest_digest: text(256),
+    local_policy: object,
+    config_report: object,
+  }),
+);
 
 export interface HeartbeatReport {
   /** The members that could be read, as sent. */
@@ -95,12 +97,12 @@ const EMPTY: HeartbeatReport = {
 export function decodeHeartbeat(body: unknown): HeartbeatReport | null {
   if (body === null || body === undefined) return EMPTY;
   if (typeof body !== 'object' || Array.isArray(body)) return null;
-  const members: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  const members: Record<string, unknown> = {};
   const ignored: string[] = [];
-  for (const [name, value] of Object.entries(body)) {
+  for (const name of Object.keys(body)) {
+    const value = (body as Readonly<Record<string, unknown>>)[name];
     if (value === null) continue;
-    const check = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
-    if (check?.(value) === true) members[name] = value;
+    if (MEMBERS.get(name)?.(value) === true) members[name] = value;
     else if (ignored.length < 50) ignored.push(name.slice(0, 64));
   }
   const isProbe = members['name'] === 'connection-test';
@@ -115,44 +117,25 @@ export function decodeHeartbeat(body: unknown): HeartbeatReport | null {
   };
 }
 
-/** Newer members beside older ones: what is absent overwrites nothing (contract §3). Bounded in bytes. */
-export function mergeReported(
-  before: Readonly<Record<string, unknown>>,
-  now: HeartbeatReport,
-): Record<string, unknown> {
-  const merged: Record<string, unknown> = { ...before, ...now.members };
-  if (now.ignored.length > 0) merged['ignored_members'] = now.ignored;
-  else delete merged['ignored_members'];
-  if (fits(merged, limits.heartbeatReportedBytesMax)) return merged;
-  const { name, status, version, hostname, message } = merged;
-  return { name, status, version, hostname, message, too_large: true };
+/**
+ * Newer members beside older ones, put into `reported` itself because each heartbeat does it: what is absent overwrites
+ * nothing (contract §3). Names are those of MEMBERS only.
+ */
+export function mergeReported(reported: Record<string, unknown>, now: HeartbeatReport): void {
+  Object.assign(reported, now.members);
+  if (now.ignored.length > 0) reported['ignored_members'] = now.ignored;
+  else if ('ignored_members' in reported) delete reported['ignored_members'];
+  if ('too_large' in reported) delete reported['too_large'];
 }
 
-/** At most `max` bytes as JSON? Only what could be more by a generous estimate is printed to be measured. */
-function fits(merged: Readonly<Record<string, unknown>>, max: number): boolean {
-  return left(merged, max) >= 0 || Buffer.byteLength(JSON.stringify(merged)) <= max;
-}
-
-/** A UTF-16 unit takes at most six bytes (`\u0000`), a number at most 25 characters; one comma or colon each. */
-const UNIT_BYTES = 6;
-const SCALAR_BYTES = 26;
-
-/** What is left of `budget` bytes after this value; negative: perhaps too large, and counted no further. */
-function left(value: unknown, budget: number): number {
-  if (typeof value === 'string') return budget - value.length * UNIT_BYTES - 3;
-  if (typeof value !== 'object' || value === null) return budget - SCALAR_BYTES;
-  let rest = budget - 3;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      rest = left(item, rest);
-      if (rest < 0) return rest;
-    }
-    return rest;
-  }
-  for (const name of Object.keys(value)) {
-    rest -= name.length * UNIT_BYTES + 4;
-    rest = left((value as Readonly<Record<string, unknown>>)[name], rest);
-    if (rest < 0) return rest;
-  }
-  return rest;
+/** What was reported as it is stored: when it is more than limits.heartbeatReportedBytesMax of JSON, its core only. */
+export function storedReport(reported: Readonly<Record<string, unknown>>): {
+  readonly kept: Record<string, unknown>;
+  readonly text: string;
+} {
+  const text = JSON.stringify(reported);
+  if (Buffer.byteLength(text) <= limits.heartbeatReportedBytesMax) return { kept: reported, text };
+  const { name, status, version, hostname, message } = reported;
+  const kept = { name, status, version, hostname, message, too_large: true };
+  return { kept, text: JSON.stringify(kept) };
 }

@@ -39,10 +39,10 @@ export const rowStart = (level: Level, atMs: number): number =>
 const isNumber = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value);
 
-/** The numbers of a heartbeat that are kept. */
+/** The numbers of a heartbeat that are kept; null: it has none. */
 export function measured(
   members: Readonly<Record<string, unknown>>,
-): Partial<Record<RunnerMetric, number>> {
+): Partial<Record<RunnerMetric, number>> | null {
   const { resources, outbox } = members as Record<string, Record<string, unknown> | undefined>;
   const found: Readonly<Record<string, unknown>> = {
     ...members,
@@ -53,10 +53,10 @@ export function measured(
     const value = found[metric];
     return isNumber(value) ? [[metric, value] as const] : [];
   });
-  return Object.fromEntries(pairs);
+  return pairs.length === 0 ? null : Object.fromEntries(pairs);
 }
 
-/** Puts the values of one moment into their minute; the last of a minute counts. */
+/** Puts the values of one moment into their minute. */
 export function put(
   row: MetricRow,
   atMs: number,

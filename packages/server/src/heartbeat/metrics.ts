@@ -41,6 +41,8 @@ interface Gathered {
   readonly tenantId: TenantId;
   readonly runnerId: RunnerId;
   readonly row: MetricRow;
+  /** The last one that has its values, since the epoch. */
+  minute: number;
 }
 
 const [MINUTES] = LEVELS;
@@ -56,18 +58,21 @@ export class MetricBook {
     this.#clock = clock;
   }
 
-  /** The numbers of a heartbeat. */
+  /** The numbers of a heartbeat; the first of a minute that has any counts, the others cost nothing. */
   sample(tenantId: TenantId, runnerId: RunnerId, report: HeartbeatReport): void {
-    const values = measured(report.members);
-    if (Object.keys(values).length === 0) return;
     const nowMs = this.#clock.nowMs();
-    const startsAtMs = rowStart(MINUTES, nowMs);
+    const minute = Math.floor(nowMs / MINUTES.stepMs);
     let gathered = this.#open.get(runnerId);
+    if (gathered?.minute === minute) return;
+    const values = measured(report.members);
+    if (values === null) return;
+    const startsAtMs = rowStart(MINUTES, nowMs);
     if (gathered?.row.startsAtMs !== startsAtMs) {
       if (gathered !== undefined) this.#ended.push(gathered);
-      gathered = { tenantId, runnerId, row: { startsAtMs, samples: {} } };
+      gathered = { tenantId, runnerId, row: { startsAtMs, samples: {} }, minute };
       this.#open.set(runnerId, gathered);
     }
+    gathered.minute = minute;
     put(gathered.row, nowMs, values);
   }
 

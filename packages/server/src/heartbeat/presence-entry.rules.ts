@@ -3,7 +3,7 @@
 
 import { limits } from '@muster/contract';
 import type { TenantId } from '../lib/ids.ts';
-import { type HeartbeatReport, mergeReported } from './heartbeat.decode.ts';
+import { type HeartbeatReport, mergeReported, storedReport } from './heartbeat.decode.ts';
 import {
   hear,
   type Installation,
@@ -64,7 +64,7 @@ export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, now
 export function note(entry: Entry, report: HeartbeatReport, nowMs: number): void {
   entry.running = report.running;
   if (Object.keys(report.members).length === 0 && report.ignored.length === 0) return;
-  entry.reported = mergeReported(entry.reported, report);
+  mergeReported(entry.reported, report);
   entry.reportedAtMs = nowMs;
   entry.beatSinceFlush = true;
   if (report.sentAtMs !== null) {
@@ -115,12 +115,14 @@ export function beatRow(item: Item): BeatRow {
     return typeof value === 'string' ? value : null;
   };
   const installation = latest(entry.installations);
+  const { kept, text: reported } = storedReport(entry.reported);
+  entry.reported = kept;
   return {
     ...signRow(item),
     version: text('version'),
     hostname: text('hostname'),
     region: text('region'),
-    reported: JSON.stringify(entry.reported),
+    reported,
     reported_at: entry.reportedAtMs ?? entry.lastSeenMs,
     clock_skew_ms: skewOf(entry.skewSamples),
     installation: installation === null ? null : JSON.stringify(installation),

@@ -87,9 +87,11 @@ function listen(source: Readable, fail: (error: unknown) => void): () => void {
 }
 
 /** A small body with a declared length, which the parser itself enforces: no generator, no stream machinery. */
-async function readSmall(source: Readable): Promise<Buffer> {
+async function readSmall(source: Readable & { readonly complete?: boolean }): Promise<Buffer> {
   const early = earlyFault(source);
   if (early !== null) throw early;
+  // A body that came with its headers, in one segment, is there by now: nothing to wait for, nobody to watch.
+  if (source.complete === true) return (source.read() as Buffer | null) ?? EMPTY;
   return await new Promise<Buffer>((resolve, reject) => {
     const pieces: Buffer[] = [];
     const settle = (): void => {
@@ -114,6 +116,8 @@ async function readSmall(source: Readable): Promise<Buffer> {
     source.on('end', onEnd).on('data', onData);
   });
 }
+
+const EMPTY = Buffer.alloc(0);
 
 const joined = (pieces: readonly Buffer[]): Buffer =>
   pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);

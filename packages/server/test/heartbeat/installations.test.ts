@@ -220,5 +220,19 @@ for (const backend of BACKENDS) {
       assert.equal(stored.clock_skew_ms, null);
       assert.match(String(stored.reported), /"ignored_members":\["sent_at"\]/);
     });
+
+    test('a report over its bound is kept as its core and says so, until the next that fits', async () => {
+      const node = new ServerNode(stage.database, stage.clock);
+      const runner = await newRunner(stage);
+      const reported = async (): Promise<object> => {
+        await node.round();
+        return JSON.parse(String((await storedRunner(stage, runner)).reported)) as object;
+      };
+      const queue = { jobs: Array.from({ length: 9000 }, (_, at) => `job ${at}`) };
+      await node.beat(runner.key, { name: 'x', version: '1.2', region: 'here', queue });
+      assert.deepEqual(await reported(), { name: 'x', version: '1.2', too_large: true });
+      await node.beat(runner.key, { region: 'there' });
+      assert.deepEqual(await reported(), { name: 'x', version: '1.2', region: 'there' });
+    });
   });
 }

@@ -115,8 +115,8 @@ for (const backend of BACKENDS) {
       const [row, ...more] = await rowsOf(runner);
       assert.equal(more.length, 0);
       const samples = JSON.parse(row?.samples ?? '{}') as Record<string, number[]>;
-      const lastOfEachMinute = Array.from({ length: 15 }, (_, minute) => 2 * minute + 1);
-      assert.deepEqual(samples['cpu_percent'], lastOfEachMinute);
+      const firstOfEachMinute = Array.from({ length: 15 }, (_, minute) => 2 * minute);
+      assert.deepEqual(samples['cpu_percent'], firstOfEachMinute);
       await node.round();
       assert.equal((await rowsOf(runner)).length, 1, 'a repeat writes nothing');
     });
