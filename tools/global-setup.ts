@@ -16,6 +16,8 @@ let runFolder: string | undefined;
 export async function globalSetup(): Promise<void> {
   runFolder = await mkdtemp(path.join(tmpdir(), 'muster-test-run-'));
   process.env[RUN_FOLDER_VARIABLE] = runFolder;
+  // A hundred test processes and the servers they start load the same modules: types are stripped once.
+  process.env['NODE_COMPILE_CACHE'] = path.join(runFolder, 'compile-cache');
   postgres = await startPostgres({ durable: false });
   process.env[ADMIN_URL_VARIABLE] = postgres.adminUrl;
 }

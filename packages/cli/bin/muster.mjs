@@ -23,11 +23,19 @@ else handOver();
 
 async function run() {
   followParent();
-  module.enableCompileCache?.();
+  shareCompileCache();
   const { main, processIo } = await import(
     needsTypeStripping ? '../src/index.ts' : '../dist/index.js'
   );
   process.exitCode = await main(process.argv.slice(2), processIo());
+}
+
+/** What was compiled once is there at the next start: for this thread, and by the environment for those it starts. */
+function shareCompileCache() {
+  module.enableCompileCache?.();
+  const directory = module.getCompileCacheDir?.();
+  // Node adds the part that names its version by itself.
+  if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(directory);
 }
 
 /**

@@ -11,7 +11,7 @@ import { renewLeasesOf, sweepCommands } from './commands/leases.ts';
 import { Wake } from './commands/wake.ts';
 import { WorkBoard } from './commands/work-board.ts';
 import type { Config } from './config.ts';
-import { type Database, openDatabase } from './db/db.ts';
+import type { Database } from './db/db.ts';
 import { migrate } from './db/migrate.ts';
 import { sweepAcceptances } from './findings/findings.ts';
 import type { HeartbeatDeps } from './heartbeat/heartbeat.ts';
@@ -77,19 +77,17 @@ function machine(): Ports {
   };
 }
 
-/** Opens, migrates, wires and listens. Rejects with what the operator can act on; then nothing is left running. */
+/**
+ * Migrates the opened database, wires and listens. Rejects with what the operator can act on; then nothing is left
+ * running, the database neither.
+ */
 export async function startApp(
   config: Config,
   clock: Clock,
   log: Logger,
+  database: Database,
   ports: Partial<Ports> = {},
 ): Promise<RunningApp> {
-  const database = await openDatabase({
-    url: config.databaseUrl?.expose() ?? null,
-    directory: config.dataDirectory,
-    poolMax: config.databasePoolMax,
-    onEvent: (event) => log.warn(event, 'database'),
-  });
   try {
     await migrate(database, clock.nowMs());
     const embedded = config.databaseUrl === null;

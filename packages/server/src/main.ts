@@ -1,9 +1,11 @@
 // argv and environment → configuration → app → drain. What `muster serve` and `muster admin` run; the command line
-// loads this file by name (packages/cli).
+// loads this file by name (packages/cli). What it imports statically is loaded before anything starts; the rest while the
+// database's threads start.
 
 import { ConfigError, configReference, readConfig } from './config.ts';
-import { administrate, type AdminRequest, type AdminResult } from './admin.ts';
-import { startApp, type RunningApp } from './app.ts';
+import type { AdminRequest, AdminResult } from './admin.ts';
+import type { RunningApp } from './app.ts';
+import { openConfigured } from './configured-database.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLogger } from './lib/log.ts';
 import { explain } from './startup-errors.ts';
@@ -24,7 +26,9 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
   try {
     const config = readConfig(process.env);
     const log = createLogger(config.logLevel);
-    app = await startApp(config, systemClock, log);
+    const opening = openConfigured(config, log);
+    const [database, { startApp }] = await Promise.all([opening, import('./app.ts')]);
+    app = await startApp(config, systemClock, log, database);
     process.stdout.write(welcome(app.url, app.firstRun, config.host));
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`);
@@ -44,5 +48,6 @@ async function stopSignal(): Promise<void> {
 
 /** Makes a new secret on the database directly, beside a running server or without one. */
 export async function admin(request: AdminRequest): Promise<AdminResult> {
+  const { administrate } = await import('./admin.ts');
   return await administrate(readConfig(process.env), systemClock, request);
 }

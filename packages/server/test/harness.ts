@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { testDatabaseUrl } from '../../../tools/postgres.ts';
 import { type Ports, type RunningApp, startApp } from '../src/app.ts';
+import { openConfigured } from '../src/configured-database.ts';
 import { readConfig } from '../src/config.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
 import { createLogger } from '../src/lib/log.ts';
@@ -91,10 +92,12 @@ export async function startServer(
   const place = options.place ?? (await emptyPlace(options.backend ?? 'sqlite'));
   const config = readConfig({ ...place.env, ...options.env });
   const clock = new TestClock();
+  const log = createLogger(config.logLevel);
   const app: RunningApp = await startApp(
     config,
     clock,
-    createLogger(config.logLevel),
+    log,
+    await openConfigured(config, log),
     // A busy machine slows no test's runners down.
     { loadOf: () => 1, ...options.ports },
   );

@@ -1,10 +1,10 @@
 // The database as the rest of the server sees it: a scope gives a Kysely instance, a transaction gives one too, and
 // *.queries.ts functions take either. Which database it is stays behind this interface and dialect.ts. Opened by
-// app.ts (openDatabase) and by ingest workers (openInWorker); whoever opens it closes it.
+// configured-database.ts and admin.ts (openDatabase) and by ingest workers (openInWorker); whoever opens it closes it.
 
 import type { Transferable } from 'node:worker_threads';
 import type { Kysely } from 'kysely';
-import { openPostgres, type PostgresWorkerData } from './postgres.ts';
+import type { PostgresWorkerData } from './postgres.ts';
 import { openSqlite, openSqliteInWorker, type SqliteWorkerData } from './sqlite.ts';
 import type { Tables } from './tables.ts';
 
@@ -88,11 +88,14 @@ export interface Database {
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const { url, directory, poolMax, lock = true, onEvent = () => {} } = config;
   if (url === null) return await openSqlite(directory, lock);
+  // Loaded where it is used: an embedded database needs no driver of PostgreSQL, nor does each of its workers.
+  const { openPostgres } = await import('./postgres.ts');
   return await openPostgres({ kind: 'postgres', url, poolMax }, onEvent);
 }
 
 /** Opens the same database inside a worker thread, from what `workerData` gave it. */
 export async function openInWorker(data: WorkerData['data']): Promise<Database> {
   if ('port' in data) return openSqliteInWorker(data);
+  const { openPostgres } = await import('./postgres.ts');
   return await openPostgres(data, () => {});
 }

@@ -321,7 +321,10 @@ export async function staleRaw(
     .execute();
 }
 
-/** Deletes the first `limit` chunks; returns how many there were. Without its first chunk an upload has no bytes. */
+/**
+ * Deletes the first `limit` chunks, which are numbered without gaps; returns how many there were. Without its first chunk an
+ * upload has no bytes.
+ */
 export async function deleteSomeChunks(
   db: Db,
   tenantId: string,
@@ -333,16 +336,15 @@ export async function deleteSomeChunks(
     .where('tenant_id', '=', tenantId)
     .where('upload_id', '=', uploadId)
     .where((eb) =>
+      // A bound that is computed once: for a list of numbers PostgreSQL may ask the subquery for each row.
       eb(
         'seq',
-        'in',
+        '<',
         eb
           .selectFrom('upload_chunk as first')
-          .select('first.seq')
+          .select((first) => first(first.fn.min('first.seq'), '+', limit).as('end'))
           .where('first.tenant_id', '=', tenantId)
-          .where('first.upload_id', '=', uploadId)
-          .orderBy('first.seq')
-          .limit(limit),
+          .where('first.upload_id', '=', uploadId),
       ),
     )
     .executeTakeFirst();

@@ -124,7 +124,7 @@ select * from "upload" where "state" in ('received', 'processing') and "state" =
 select "tenant_id", "id" from "upload" where "finished_at" < $1 and "finished_at" is not null and "raw_deleted_at" is null and "state" in ($2, $3, $4) order by "finished_at" limit $5
 
 -- uploads: some chunks
-delete from "upload_chunk" where "tenant_id" = $1 and "upload_id" = $2 and "seq" in (select "first"."seq" from "upload_chunk" as "first" where "first"."tenant_id" = $3 and "first"."upload_id" = $4 order by "first"."seq" limit $5)
+delete from "upload_chunk" where "tenant_id" = $1 and "upload_id" = $2 and "seq" < (select min("first"."seq") + $3 as "end" from "upload_chunk" as "first" where "first"."tenant_id" = $4 and "first"."upload_id" = $5)
 
 -- uploads: given up
 select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished_at" is not null limit $1

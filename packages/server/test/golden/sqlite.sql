@@ -124,7 +124,7 @@ select * from "upload" where "state" in ('received', 'processing') and "state" =
 select "tenant_id", "id" from "upload" where "finished_at" < ? and "finished_at" is not null and "raw_deleted_at" is null and "state" in (?, ?, ?) order by "finished_at" limit ?
 
 -- uploads: some chunks
-delete from "upload_chunk" where "tenant_id" = ? and "upload_id" = ? and "seq" in (select "first"."seq" from "upload_chunk" as "first" where "first"."tenant_id" = ? and "first"."upload_id" = ? order by "first"."seq" limit ?)
+delete from "upload_chunk" where "tenant_id" = ? and "upload_id" = ? and "seq" < (select min("first"."seq") + ? as "end" from "upload_chunk" as "first" where "first"."tenant_id" = ? and "first"."upload_id" = ?)
 
 -- uploads: given up
 select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished_at" is not null limit ?
