@@ -132,6 +132,8 @@ export const limits = {
   keyLifeMs: 90 * DAY_MS,
   /** The presented key lives this long after the new key's first use. */
   keyGraceMs: 15 * MINUTE_MS,
+  /** And this long after the renewal while two installations share it: the other one renews later. */
+  keyOverlapMs: DAY_MS,
   renewBurst: 5,
   renewEveryMs: 120 * SECOND_MS,
   enrolmentTokenLifeMs: 7 * DAY_MS,

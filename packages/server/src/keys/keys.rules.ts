@@ -18,13 +18,18 @@ export function refusal(key: KeyFacts, nowMs: number): 'retired' | 'revoked' | '
   return null;
 }
 
-/** When the key that a renewal was asked with retires, once the new key has been used. */
+/**
+ * When the key that a renewal was asked with retires, once the new key has been used: after a grace, or at the end of
+ * the overlap while two installations share the key, because the other one knows nothing of the new key.
+ */
 export function retirementOfParent(
   parent: { expiresAt: number | null; retiresAt: number | null },
-  provenAtMs: number,
+  next: { createdAt: number; provenAt: number },
+  isCloned: boolean,
 ): number {
+  const overlapEndMs = isCloned ? next.createdAt + limits.keyOverlapMs : 0;
   return Math.min(
-    provenAtMs + limits.keyGraceMs,
+    Math.max(next.provenAt + limits.keyGraceMs, overlapEndMs),
     parent.expiresAt ?? Number.MAX_SAFE_INTEGER,
     parent.retiresAt ?? Number.MAX_SAFE_INTEGER,
   );

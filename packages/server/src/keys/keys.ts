@@ -99,14 +99,14 @@ export async function makeKey(db: Db, plan: KeyPlan, nowMs: number): Promise<Mad
  */
 export async function proveCandidate(
   database: Database,
-  key: Pick<KeyRow, 'tenant_id' | 'key_id' | 'runner_id' | 'parent_key_id'>,
+  key: Pick<KeyRow, 'tenant_id' | 'key_id' | 'runner_id' | 'parent_key_id' | 'created_at'>,
   nowMs: number,
 ): Promise<boolean> {
   const runnerId = key.runner_id;
   if (runnerId === null) return true;
   return await database.transaction(key.tenant_id, async (tx) => {
     // Proofs and renewals of one runner come one after the other, or two of its keys could retire each other.
-    await lockRunner(tx, key.tenant_id, runnerId);
+    const runner = await lockRunner(tx, key.tenant_id, runnerId);
     if ((await proveKey(tx, key.tenant_id, key.key_id, nowMs)) === 0) {
       return (await findKey(tx, key.tenant_id, key.key_id))?.state === 'proven';
     }
@@ -116,7 +116,8 @@ export async function proveCandidate(
     if (parent !== undefined && parent.state === 'proven') {
       const retiresAt = retirementOfParent(
         { expiresAt: parent.expires_at, retiresAt: parent.retires_at },
-        nowMs,
+        { createdAt: key.created_at, provenAt: nowMs },
+        (runner?.cloned_until ?? 0) > nowMs,
       );
       await setRetirement(tx, key.tenant_id, parent.key_id, retiresAt);
     }

@@ -63,9 +63,17 @@ export async function findRunner(
 }
 
 /** Takes the runner's row lock for the rest of the transaction (on SQLite the transaction is the lock). */
-export async function lockRunner(db: Db, tenantId: string, id: string): Promise<void> {
-  await forUpdate(
-    db.selectFrom('runner').select('id').where('tenant_id', '=', tenantId).where('id', '=', id),
+export async function lockRunner(
+  db: Db,
+  tenantId: string,
+  id: string,
+): Promise<Pick<RunnerRow, 'cloned_until'> | undefined> {
+  return await forUpdate(
+    db
+      .selectFrom('runner')
+      .select('cloned_until')
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', id),
   ).executeTakeFirst();
 }
 

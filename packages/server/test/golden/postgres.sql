@@ -59,7 +59,7 @@ update "api_key" set "uses_left" = "uses_left" - $1 where "tenant_id" = $2 and "
 select * from "api_key" where "tenant_id" = $1 and "kind" in ($2) and "runner_id" = $3 and ("created_at" < $4 or ("created_at" = $5 and "key_id" < $6)) order by "created_at" desc, "key_id" desc limit $7
 
 -- runners: lock
-select "id" from "runner" where "tenant_id" = $1 and "id" = $2 for update
+select "cloned_until" from "runner" where "tenant_id" = $1 and "id" = $2 for update
 
 -- runners: page
 select * from "runner" where "tenant_id" = $1 and "admin" = $2 and "presence" = $3 and lower("name" collate "C") like $4 escape '!' and "id" < $5 order by "id" desc limit $6

@@ -59,7 +59,7 @@ update "api_key" set "uses_left" = "uses_left" - ? where "tenant_id" = ? and "ke
 select * from "api_key" where "tenant_id" = ? and "kind" in (?) and "runner_id" = ? and ("created_at" < ? or ("created_at" = ? and "key_id" < ?)) order by "created_at" desc, "key_id" desc limit ?
 
 -- runners: lock
-select "id" from "runner" where "tenant_id" = ? and "id" = ?
+select "cloned_until" from "runner" where "tenant_id" = ? and "id" = ?
 
 -- runners: page
 select * from "runner" where "tenant_id" = ? and "admin" = ? and "presence" = ? and "name" like ? escape '!' and "id" < ? order by "id" desc limit ?

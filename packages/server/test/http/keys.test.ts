@@ -62,6 +62,20 @@ for (const backend of BACKENDS) {
       assert.equal((await good(next))['agent_id'], runner.id);
     });
 
+    test('while two installations share a key, the old one lives to the end of the overlap', async () => {
+      const runner = await newRunner(world);
+      for (const instance of ['a', 'b', 'a', 'b'])
+        ok(await runnerCall(world, runner.key, '/heartbeat', { instance_id: instance }));
+      await world.server.round();
+      const next = await renew(runner.key);
+      await good(next);
+      pass(DAY_MS - MINUTE_MS);
+      await good(runner.key);
+      pass(2 * MINUTE_MS);
+      await dead(runner.key);
+      await good(next);
+    });
+
     test('a lost answer locks nobody out: the old key renews again, hours later', async () => {
       const runner = await newRunner(world);
       await renew(runner.key);

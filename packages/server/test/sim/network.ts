@@ -15,6 +15,9 @@ export interface Weather {
 /** Longer than a lease and than the grace of a retry, so that a late request meets another world. */
 const LATE_MS = 240_000;
 
+/** When a double comes: long enough for a command to be given back and claimed anew. */
+const DOUBLE_MS = 40_000;
+
 /** Deployed clients give up at 30 s. */
 const PATIENCE_MS = 30_000;
 
@@ -35,7 +38,7 @@ export class Network {
     const copies = this.#happens(this.#weather.doubled) ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       if (this.#happens(this.#weather.lost)) this.#world.note(`${label}: lost on the way`);
-      else this.#world.spawn(() => this.#carry(label, request, ticket), this.#travelMs());
+      else this.#world.spawn(() => this.#carry(label, request, ticket), this.#travelMs(copy));
     }
     return (await ticket.wait(PATIENCE_MS)) ?? { kind: 'gone' };
   }
@@ -47,12 +50,14 @@ export class Network {
     const what = answer.kind === 'refused' ? answer.code : answer.kind;
     this.#world.note(`${label} at ${node?.name ?? 'nobody'}: ${what}`);
     if (this.#happens(this.#weather.lost)) return this.#world.note(`${label}: answer lost`);
-    await this.#world.sleep(this.#travelMs());
+    await this.#world.sleep(this.#travelMs(0));
     ticket.give(answer);
   }
 
-  #travelMs(): number {
+  #travelMs(copy: number): number {
     const { random, isCalm } = this.#world;
+    // A double comes at once, or when its sender is at the next thing: what sent it again had waited for an answer.
+    if (copy > 0 && random.chance(0.5)) return random.below(DOUBLE_MS);
     if (!isCalm && random.chance(this.#weather.late)) {
       return random.below(random.chance(0.5) ? LATE_MS : LATE_MS / 10);
     }

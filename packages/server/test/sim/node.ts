@@ -78,6 +78,7 @@ const LOG = createLogger('silent');
 /** How long a pause between two transactions, or within one, may be; in the world's milliseconds. */
 const PAUSE_MS = 400;
 const PAUSE_SHARE = 0.15;
+const FIERCE_PAUSE_SHARE = 0.4;
 
 interface Process {
   readonly life: Life;
@@ -95,6 +96,7 @@ export class ServerNode {
   readonly #database: Database;
   readonly #parts: Parts;
   readonly #tenantId: TenantId;
+  readonly #pauseShare: number;
   #process: Process | null = null;
   /** Commits, begun and ended, until it dies; null: it is not to die. */
   #pointsLeft: number | null = null;
@@ -109,6 +111,7 @@ export class ServerNode {
   ) {
     this.name = name;
     this.clock = new NodeClock(world);
+    this.#pauseShare = world.isFierce ? FIERCE_PAUSE_SHARE : PAUSE_SHARE;
     this.#world = world;
     this.#ledger = ledger;
     this.#database = database;
@@ -287,7 +290,7 @@ export class ServerNode {
   async #pause(life: Life): Promise<void> {
     if (life.isOver) throw new Crash();
     const { random } = this.#world;
-    if (!random.chance(PAUSE_SHARE)) return;
+    if (!random.chance(this.#pauseShare)) return;
     await this.#world.sleep(random.below(PAUSE_MS));
     if (life.isOver) throw new Crash();
   }

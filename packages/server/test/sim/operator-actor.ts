@@ -27,10 +27,11 @@ export interface Stage {
 export async function operate(stage: Stage): Promise<void> {
   const { world } = stage;
   while (!world.isCalm) {
-    await world.sleep(world.between(2000, 14_000));
+    await world.sleep(world.between(2000, 14_000) / Math.sqrt(world.haste));
     const node = upNode(stage);
     if (node === null || world.isCalm) continue;
-    const what = world.random.below(100);
+    const isHasty = world.haste > 1 && world.random.chance(0.7);
+    const what = isHasty ? 0 : world.random.below(100);
     if (what < 55) await create(stage, node);
     else if (what < 72) await cancelOne(stage, node);
     else if (what < 88) await pauseOne(stage, node);

@@ -104,9 +104,11 @@ export class RunnerActor implements Keyring {
       await this.#awake();
       const offers = await this.#call({ call: 'poll' }, 1);
       const ids = offers.kind === 'done' ? (offers.body as string[]) : [];
-      if (ids.length > 0) await this.#take(this.#world.random.pick(ids));
+      // Mostly the first, as clients do: that is what they quarrel about.
+      const few = this.#world.random.chance(0.7) ? ids.slice(0, 1) : ids;
+      if (few.length > 0) await this.#take(this.#world.random.pick(few));
       const isQuiet = this.#world.isQuiet;
-      await this.#pause(isQuiet ? 60_000 : this.#world.between(2000, 15_000));
+      await this.#pause(isQuiet ? 60_000 : this.#world.between(2000, 15_000) / this.#world.haste);
     }
   }
 
@@ -127,9 +129,9 @@ export class RunnerActor implements Keyring {
   }
 
   #workMs(): number {
-    const { random, isCalm } = this.#world;
+    const { random, isCalm, haste } = this.#world;
     if (!isCalm && random.chance(0.1)) return random.below(200_000);
-    return 500 + random.below(20_000);
+    return 500 + random.below(20_000) / haste;
   }
 
   async #finish(work: Work): Promise<void> {
@@ -138,7 +140,7 @@ export class RunnerActor implements Keyring {
     const { commandId, attempt } = work;
     const fence = this.era === 'sdk' ? { attempt } : {};
     const mayRelease = this.era === 'sdk' && !isCalm;
-    if (this.#canceled.has(commandId) || (mayRelease && random.chance(0.1))) {
+    if (this.#canceled.has(commandId) || (mayRelease && random.chance(0.3))) {
       await this.#transition('release', commandId, fence, null);
     } else {
       await this.#say(random.chance(0.3) ? 'fail' : 'complete', work);

@@ -14,6 +14,7 @@ import {
   WhereNode,
 } from 'kysely';
 import type { Database } from '../../src/db/db.ts';
+import { transition } from '../../src/commands/commands.ts';
 import { renewKey } from '../../src/keys/keys.ts';
 import { type Parts, REAL } from './node.ts';
 import { tableOf } from './shaky-database.ts';
@@ -24,6 +25,8 @@ export interface Sabotage {
   readonly noticedBy: string;
   readonly backend: 'sqlite' | 'postgres';
   readonly parts: Parts;
+  /** Whether it takes a fierce world to notice. */
+  readonly fierce: boolean;
 }
 
 const columnOf = (node: OperationNode): string =>
@@ -84,18 +87,28 @@ const sabotage = (
   noticedBy: string,
   title: string,
   parts: Partial<Parts>,
-  backend: Sabotage['backend'] = 'sqlite',
-): Sabotage => ({ title, noticedBy, backend, parts: { ...REAL, ...parts } });
+  { backend = 'sqlite', fierce = false }: Partial<Pick<Sabotage, 'backend' | 'fierce'>> = {},
+): Sabotage => ({ title, noticedBy, backend, fierce, parts: { ...REAL, ...parts } });
 
 export const SABOTAGES: readonly Sabotage[] = [
   sabotage('one lease', 'a lost attempt that is not closed', {
     plugins: [changing('command_attempt', 'outcome', 'lost', findNothing)],
   }),
+  // The second wall: two claims of one attempt meet at its primary key.
+  sabotage(
+    'no 5xx',
+    'a claim without its guard, where others come between',
+    { plugins: [changing('command', 'status', 'acknowledged', withoutGuard)] },
+    { backend: 'postgres', fierce: true },
+  ),
   sabotage(
     'no stale result',
-    'a transition without its guard, where others come between',
-    { plugins: [changing('command', 'reason', null, withoutGuard)] },
-    'postgres',
+    'a server that is deaf to the attempt that a call names',
+    {
+      transition: async (deps, holder, commandId, event, { attempt: _attempt, ...input }) =>
+        await transition(deps, holder, commandId, event, input),
+    },
+    { fierce: true },
   ),
   sabotage('every command ends', 'a sweep that never comes', {
     sweep: async () => ({ lost: 0, expired: 0 }),
@@ -117,7 +130,7 @@ export const SABOTAGES: readonly Sabotage[] = [
     'revoked within a second',
     'a server that believes a key for ever',
     { authenticatorClock: (clock) => ({ ...clock, nowMs: () => 0 }) },
-    'postgres',
+    { backend: 'postgres' },
   ),
   sabotage('line of keys', 'a proof that leaves the presented key without an end', {
     plugins: [changing('api_key', 'retires_at', null, findNothing)],
@@ -130,6 +143,6 @@ export const SABOTAGES: readonly Sabotage[] = [
     'alive is not offline',
     'a flush of presence that forgets',
     { presenceDatabase: forgetfulFlush },
-    'postgres',
+    { backend: 'postgres' },
   ),
 ];

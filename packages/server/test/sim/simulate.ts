@@ -31,6 +31,8 @@ export interface Result {
 /** How long faults last, in the world's time: longer than a lease is the rule, far longer the exception. */
 const STORMS_MS = [60_000, 100_000, 140_000, 140_000, 400_000];
 
+const FIERCE_STORM_MS = 300_000;
+
 /** A lease that was given before a clock went back by an hour lasts an hour longer. */
 const CALM_MS = 3 * 3_600_000;
 
@@ -72,13 +74,14 @@ export async function openPlace(backend: 'sqlite' | 'postgres'): Promise<Place> 
   };
 }
 
-/** Plays one seed to its end, or to the first broken rule. */
+/** Plays one seed to its end, or to the first broken rule; `fierce`: in a world that is, whatever the seed says. */
 export async function simulate(
   database: Database,
   seed: number,
   parts: Parts = REAL,
+  fierce = false,
 ): Promise<Result> {
-  const world = new World(seed);
+  const world = new World(seed, fierce);
   const tenantId = newId<TenantId>(START_MS);
   await insertTenant(database.system(), { id: tenantId, name: tenantId, created_at: START_MS });
   const ledger = new Ledger(database, tenantId, world);
@@ -127,7 +130,7 @@ async function populate(
   });
   const weather = {
     lost: random.pick([0, 0.02, 0.1, 0.25]),
-    doubled: random.pick([0, 0.1, 0.4]),
+    doubled: world.isFierce ? 0.5 : random.pick([0, 0.1, 0.4]),
     late: random.pick([0, 0.05, 0.2]),
   };
   const network = new Network(world, nodes, weather);
@@ -157,7 +160,7 @@ async function play(stage: Stage): Promise<void> {
   world.spawn(() => operate(stage));
   world.spawn(() => strike(stage));
   const look = () => check(stage);
-  const calmAt = START_MS + world.random.pick(STORMS_MS);
+  const calmAt = START_MS + (world.isFierce ? FIERCE_STORM_MS : world.random.pick(STORMS_MS));
   await world.run(() => world.nowMs > calmAt, look);
   calm(stage);
   let isTidy = false;

@@ -26,8 +26,15 @@ interface Event {
   abandon(): void;
 }
 
+/** They are the dear ones, too. */
+const FIERCE_SHARE = 0.1;
+
 export class World {
   readonly random: Random;
+  /** Some worlds are fierce: much happens at once, twice, and in the middle of something else. */
+  readonly isFierce: boolean;
+  /** How much faster than usual runners work. */
+  readonly haste: number;
   /** Actors end at their next step. */
   isEnding = false;
   /** From now on the network, the servers and the runners do what they should. */
@@ -44,8 +51,10 @@ export class World {
   #failure: { readonly error: unknown } | null = null;
   #isAbandoned = false;
 
-  constructor(seed: number) {
+  constructor(seed: number, fierce = false) {
     this.random = randomOf(seed);
+    this.isFierce = this.random.chance(FIERCE_SHARE) || fierce;
+    this.haste = this.isFierce ? 6 : 1;
   }
 
   get nowMs(): number {
