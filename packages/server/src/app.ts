@@ -311,6 +311,7 @@ function jobs(
       name: 'presence',
       everyMs: limits.presenceFlushMs,
       run: async () => {
+        const heardUntilMs = clock.nowMs();
         try {
           const signs = await presence.flush(authenticator.takeLastUsed());
           metrics.presenceFlushed(true, signs.length, presence.takeRowWrites());
@@ -321,7 +322,8 @@ function jobs(
         }
         await presence.watch();
         await series.flush();
-        const { lost, expired } = await sweepCommands(commands, presence.listeningSinceMs);
+        const since = presence.listeningSinceMs;
+        const { lost, expired } = await sweepCommands(commands, since, heardUntilMs);
         metrics.commandsSwept(lost, expired);
       },
     },

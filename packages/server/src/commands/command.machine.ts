@@ -134,8 +134,13 @@ function decideClaim(
     return move('acknowledged', state.attempt + 1, null);
   }
   if (own !== null) {
+    if (own.attempt !== state.attempt || own.outcome === 'lost') return refuse('lease_lost');
+    // It was given back, and ended without anybody: a claim of what can't be had must not be told that it has it.
+    const isNobodys = state.status === 'canceled' || state.status === 'expired';
+    const gaveBack = own.outcome === 'released' || own.outcome === 'failed';
+    if (isNobodys && gaveBack) return refuse('invalid_transition');
     // A duplicate of the claim that arrives after the work was finished says nothing new.
-    return own.attempt === state.attempt && own.outcome !== 'lost' ? repeat : refuse('lease_lost');
+    return repeat;
   }
   return refuse(state.holderId === null ? 'invalid_transition' : 'command_claimed');
 }

@@ -67,7 +67,10 @@ export async function attemptsOf(
 /** The guarded UPDATE: applies `set` only while the row is still what was judged. Zero: it is not. */
 export async function moveCommand(
   db: Db,
-  judged: Pick<CommandRow, 'tenant_id' | 'id' | 'status' | 'attempt' | 'holder_id'>,
+  judged: Pick<
+    CommandRow,
+    'tenant_id' | 'id' | 'status' | 'attempt' | 'holder_id' | 'cancel_requested_at'
+  >,
   set: Partial<CommandRow>,
 ): Promise<number> {
   let query = db
@@ -76,7 +79,9 @@ export async function moveCommand(
     .where('tenant_id', '=', judged.tenant_id)
     .where('id', '=', judged.id)
     .where('status', '=', judged.status)
-    .where('attempt', '=', judged.attempt);
+    .where('attempt', '=', judged.attempt)
+    // A wish to cancel that came meanwhile changes what a release or failure means.
+    .where('cancel_requested_at', judged.cancel_requested_at === null ? 'is' : 'is not', null);
   query =
     judged.holder_id === null
       ? query.where('holder_id', 'is', null)
@@ -263,6 +268,27 @@ export async function lostCommands(db: Db, nowMs: number, limit: number): Promis
       .orderBy('lease_until')
       .limit(limit),
   ).execute();
+}
+
+/** Pending and pinned to a runner that was revoked → canceled: nobody else may ever take it. */
+export async function cancelOrphaned(db: Db, nowMs: number): Promise<number> {
+  const result = await db
+    .updateTable('command')
+    .set({ status: 'canceled', reason: 'runner_revoked', completed_at: nowMs })
+    .where('status', '=', PENDING)
+    .where('runner_id', 'is not', null)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('runner')
+          .select('runner.id')
+          .whereRef('runner.tenant_id', '=', 'command.tenant_id')
+          .whereRef('runner.id', '=', 'command.runner_id')
+          .where('runner.admin', '=', 'revoked'),
+      ),
+    )
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
 }
 
 /** Pending past `expires_at` → expired. */

@@ -5,6 +5,7 @@ import { findRunner } from '../keys/runners.ts';
 import { type CommandId, parseId } from '../lib/ids.ts';
 import { decideLoss } from './command.machine.ts';
 import {
+  cancelOrphaned,
   type CommandRow,
   expireCommands,
   holders,
@@ -22,15 +23,17 @@ const LOST_PER_ROUND = 200;
 
 /**
  * Returns commands with a dead lease to the queue, or ends them; expires what waited too long. A lease that ended while
- * this server was away or stalled gets its full length again: its holder could not be heard.
+ * this server was away or stalled gets its full length again: its holder could not be heard. `heardUntilMs`: up to when
+ * signs of life have been taken into account; a lease that ended later is not judged yet.
  */
 export async function sweepCommands(
   deps: CommandsDeps,
   listeningSinceMs: number,
+  heardUntilMs: number,
 ): Promise<{ lost: number; expired: number }> {
   const nowMs = deps.clock.nowMs();
   const settled = await deps.database.transaction('system', async (tx) => {
-    const rows = await lostCommands(tx, nowMs, LOST_PER_ROUND);
+    const rows = await lostCommands(tx, Math.min(nowMs, heardUntilMs), LOST_PER_ROUND);
     const ended: CommandRow[] = [];
     for (const row of rows) {
       const holder =
@@ -59,6 +62,7 @@ export async function sweepCommands(
     return ended;
   });
   const expired = await expireCommands(deps.database.system(), nowMs);
+  await cancelOrphaned(deps.database.system(), nowMs);
   for (const row of settled) announce(deps, row);
   return { lost: settled.length, expired };
 }

@@ -157,7 +157,8 @@ export async function cancelCommand(
     for (let race = 0; race < RACES_MAX; race += 1) {
       const found = commandId === null ? undefined : await findCommand(tx, tenantId, commandId);
       if (found === undefined) throw new Problem('not_found', 'There is no such command.');
-      if (found.status === 'canceled' || found.cancel_requested_at !== null) return found;
+      const isAsked = found.cancel_requested_at !== null && found.status !== 'pending';
+      if (found.status === 'canceled' || isAsked) return found;
       const held = found.status === 'acknowledged' || found.status === 'running';
       if (!held && found.status !== 'pending') {
         throw new Problem('invalid_transition', undefined, { state: found.status });

@@ -128,13 +128,26 @@ export function mergeReported(reported: Record<string, unknown>, now: HeartbeatR
   if ('too_large' in reported) delete reported['too_large'];
 }
 
-/** What was reported as it is stored: when it is more than limits.heartbeatReportedBytesMax of JSON, its core only. */
+/** What goes first when a report is too large: nothing that decides who may take a command. */
+const BULKY = ['content', 'config_report', 'local_policy', 'control', 'outbox', 'queue', 'sensor'];
+
+/**
+ * What was reported as it is stored: when it is more than limits.heartbeatReportedBytesMax of JSON, without its bulky
+ * members, one after the other, and then its core only.
+ */
 export function storedReport(reported: Readonly<Record<string, unknown>>): {
   readonly kept: Record<string, unknown>;
   readonly text: string;
 } {
   const text = JSON.stringify(reported);
   if (Buffer.byteLength(text) <= limits.heartbeatReportedBytesMax) return { kept: reported, text };
+  const slim: Record<string, unknown> = { ...reported, too_large: true };
+  for (const bulky of BULKY) {
+    delete slim[bulky];
+    const rest = JSON.stringify(slim);
+    if (Buffer.byteLength(rest) <= limits.heartbeatReportedBytesMax)
+      return { kept: slim, text: rest };
+  }
   const { name, status, version, hostname, message } = reported;
   const kept = { name, status, version, hostname, message, too_large: true };
   return { kept, text: JSON.stringify(kept) };

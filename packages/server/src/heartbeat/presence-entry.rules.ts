@@ -41,6 +41,8 @@ const parsed = <T>(text: string | null, otherwise: T): T =>
 /** From the stored row; `undefined`: the runner is gone, and what is written for it finds nothing. */
 export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, nowMs: number): Entry {
   const installation = parsed<Installation | null>(row?.installation ?? null, null);
+  const reported = parsed<Record<string, unknown>>(row?.reported ?? null, {});
+  const { running } = reported as { running?: readonly string[] };
   const skewMs = row?.clock_skew_ms ?? null;
   return {
     tenantId,
@@ -49,8 +51,8 @@ export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, now
     lastBeatMs: null,
     intervalMs: row?.interval_ms ?? limits.heartbeatDefaultMs,
     isCi: false,
-    running: null,
-    reported: parsed<Record<string, unknown>>(row?.reported ?? null, {}),
+    running: running ?? null,
+    reported,
     reportedAtMs: null,
     installations: installation === null ? [] : [installation],
     clonedUntilMs: row?.cloned_until ?? null,
@@ -62,9 +64,11 @@ export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, now
 
 /** Takes in what a heartbeat says of its runner; absent members overwrite nothing. */
 export function note(entry: Entry, report: HeartbeatReport, nowMs: number): void {
-  entry.running = report.running;
   if (Object.keys(report.members).length === 0 && report.ignored.length === 0) return;
   mergeReported(entry.reported, report);
+  entry.running = report.running;
+  // Whether it lists what it runs is told by its last heartbeat alone: after a downgrade it lists nothing any more.
+  if (report.running === null && 'running' in entry.reported) delete entry.reported['running'];
   entry.reportedAtMs = nowMs;
   entry.beatSinceFlush = true;
   if (report.sentAtMs !== null) {

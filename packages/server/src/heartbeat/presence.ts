@@ -154,11 +154,13 @@ export class PresenceBook {
       this.#load = this.#loadOf(this.#clock.monotonicMs() - startedMs);
     }
     this.#forgetIdle();
+    const beating = new Set(beats.map(([runnerId]) => runnerId));
     return dirty.map(([runnerId, { tenantId, intervalMs, running }]) => ({
       tenantId,
       runnerId,
       intervalMs,
-      running,
+      // What it listed counts once: by another call a runner that lists says nothing of what it runs.
+      running: running === null || beating.has(runnerId) ? running : [],
     }));
   }
 
@@ -200,8 +202,10 @@ export class PresenceBook {
     uses.sort((a, b) => (a.key_id < b.key_id ? -1 : 1));
     const rows = await this.#database.transaction('system', async (tx) => {
       await this.#hearOfOthers(tx, beats);
+      const written = await flushPresence(tx, beats.map(beatRow), signs.map(signRow));
+      // Runners before keys, as everywhere: proofs and renewals lock in that order.
       await flushKeyUse(tx, uses);
-      return await flushPresence(tx, beats.map(beatRow), signs.map(signRow));
+      return written;
     });
     this.#rowWrites.flush += rows + uses.length;
   }

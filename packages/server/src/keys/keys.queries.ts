@@ -149,12 +149,18 @@ export async function changeKeyRow(
   return Number(result.numUpdatedRows);
 }
 
+/** Revokes it, and what was made by presenting it and nobody has used: whoever else had the key may have that, too. */
 export async function revokeKeyRow(db: Db, tenantId: string, keyId: string): Promise<void> {
   await db
     .updateTable('api_key')
     .set({ state: 'revoked' })
     .where('tenant_id', '=', tenantId)
-    .where('key_id', '=', keyId)
+    .where((eb) =>
+      eb.or([
+        eb('key_id', '=', keyId),
+        eb.and([eb('parent_key_id', '=', keyId), eb('state', 'in', ['candidate', 'superseded'])]),
+      ]),
+    )
     .execute();
 }
 

@@ -49,14 +49,24 @@ export interface Descent {
   readonly created_by: string;
 }
 
-/** The key that a chain of renewals began with. */
-function rootOf<K extends Descent>(keys: ReadonlyMap<string, K>, key: K): K {
-  let root = key;
-  for (;;) {
-    const parent = root.parent_key_id === null ? undefined : keys.get(root.parent_key_id);
-    if (parent === undefined) return root;
-    root = parent;
+/** For each key the one that its chain of renewals began with; each link is walked once, however long chains are. */
+function rootsOf<K extends Descent>(keys: readonly K[]): Map<string, K> {
+  const byId = new Map(keys.map((key) => [key.key_id, key]));
+  const roots = new Map<string, K>();
+  for (const key of keys) {
+    const chain: K[] = [];
+    let at: K | undefined = key;
+    let root = key;
+    while (at !== undefined) {
+      const known = roots.get(at.key_id);
+      root = known ?? at;
+      if (known !== undefined) break;
+      chain.push(at);
+      at = at.parent_key_id === null ? undefined : byId.get(at.parent_key_id);
+    }
+    for (const link of chain) roots.set(link.key_id, root);
   }
+  return roots;
 }
 
 const isEnrolled = (key: Descent): boolean => key.created_by.startsWith('enrolment:');
@@ -67,13 +77,12 @@ const isEnrolled = (key: Descent): boolean => key.created_by.startsWith('enrolme
  * What enrolments made is one line, because repeats of one enrolment are.
  */
 export function lineOf<K extends Descent>(keys: readonly K[], keyId: string): K[] {
-  const byId = new Map(keys.map((key) => [key.key_id, key]));
-  const key = byId.get(keyId);
-  if (key === undefined) return [];
-  const root = rootOf(byId, key);
+  const roots = rootsOf(keys);
+  const root = roots.get(keyId);
+  if (root === undefined) return [];
   return keys.filter((other) => {
-    const first = rootOf(byId, other);
-    return first === root || (isEnrolled(first) && isEnrolled(root));
+    const first = roots.get(other.key_id);
+    return first === root || (first !== undefined && isEnrolled(first) && isEnrolled(root));
   });
 }
 

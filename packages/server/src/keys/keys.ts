@@ -107,6 +107,7 @@ export async function proveCandidate(
   return await database.transaction(key.tenant_id, async (tx) => {
     // Proofs and renewals of one runner come one after the other, or two of its keys could retire each other.
     const runner = await lockRunner(tx, key.tenant_id, runnerId);
+    const isCloned = (runner?.cloned_until ?? 0) > nowMs;
     if ((await proveKey(tx, key.tenant_id, key.key_id, nowMs)) === 0) {
       return (await findKey(tx, key.tenant_id, key.key_id))?.state === 'proven';
     }
@@ -117,12 +118,16 @@ export async function proveCandidate(
       const retiresAt = retirementOfParent(
         { expiresAt: parent.expires_at, retiresAt: parent.retires_at },
         { createdAt: key.created_at, provenAt: nowMs },
-        (runner?.cloned_until ?? 0) > nowMs,
+        isCloned,
       );
       await setRetirement(tx, key.tenant_id, parent.key_id, retiresAt);
     }
     // The rest of the line ends here; other lines of the runner, such as keys that an operator added, are untouched.
     const done = others.filter((other) => other.key_id !== key.parent_key_id);
+    if (isCloned) {
+      await keepForClones(tx, done, nowMs + limits.keyOverlapMs);
+      return true;
+    }
     await retireKeys(
       tx,
       key.tenant_id,
@@ -130,6 +135,18 @@ export async function proveCandidate(
     );
     return true;
   });
+}
+
+/**
+ * Two installations that share a key renew each for itself: what one of them uses must not end what the other has. Proven
+ * keys live to the end of the overlap, unproven ones until a proof after it.
+ */
+async function keepForClones(tx: Db, keys: readonly KeyRow[], untilMs: number): Promise<void> {
+  for (const key of keys) {
+    if (key.state !== 'proven') continue;
+    const untilAtMost = Math.min(untilMs, key.retires_at ?? untilMs, key.expires_at ?? untilMs);
+    await setRetirement(tx, key.tenant_id, key.key_id, untilAtMost);
+  }
 }
 
 /**
@@ -229,6 +246,9 @@ export async function revokeKey(
   keyId: string,
 ): Promise<KeyRow> {
   return await database.transaction(tenantId, async (tx) => {
+    const runnerId = (await findKey(tx, tenantId, keyId))?.runner_id ?? null;
+    // A renewal that is under way would make its candidate afterwards.
+    if (runnerId !== null) await lockRunner(tx, tenantId, runnerId);
     await revokeKeyRow(tx, tenantId, keyId);
     const row = await findKey(tx, tenantId, keyId);
     if (row === undefined) throw new Problem('not_found');

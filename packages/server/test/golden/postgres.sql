@@ -35,13 +35,19 @@ select "runner_id", "target", count(*) as "waiting" from "command" where "tenant
 select "id", "holder_id" from "command" where "tenant_id" = $1 and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit $2
 
 -- commands: guarded move
-update "command" set "status" = $1 where "tenant_id" = $2 and "id" = $3 and "status" = $4 and "attempt" = $5 and "holder_id" = $6
+update "command" set "status" = $1 where "tenant_id" = $2 and "id" = $3 and "status" = $4 and "attempt" = $5 and "cancel_requested_at" is null and "holder_id" = $6
 
 -- commands: renew leases
 update "command" set "lease_until" = $1 where "tenant_id" = $2 and "holder_id" = $3 and "status" in ('acknowledged', 'running') and "lease_until" < $4 and "deadline_at" > $5
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < $1 order by "lease_until" limit $2 for update skip locked
+
+-- commands: cancel what nobody may take
+update "command" set "status" = $1, "reason" = $2, "completed_at" = $3 where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = $4)
+
+-- keys: revoke
+update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or ("parent_key_id" = $4 and "state" in ($5, $6)))
 
 -- commands: page
 select * from "command" where "tenant_id" = $1 and "status" = $2 and "type" = $3 and ("runner_id" = $4 or "holder_id" = $5) and "id" < $6 order by "id" desc limit $7

@@ -33,7 +33,7 @@ import * as runners from '../../src/keys/runner.queries.ts';
 const ID = '01900000-0000-7000-8000-000000000000';
 const SCOPE = { assetId: ID, tool: 'tool', category: '' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
-const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, log_lines: 1, log_dropped: 0 } as const;
+const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, cancel_requested_at: null, log_lines: 1, log_dropped: 0 } as const;
 
 const SIGN = {
   tenant_id: ID,
@@ -72,6 +72,8 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: guarded move': (db) => commands.moveCommand(db, COMMAND, { status: 'completed' }),
   'commands: renew leases': (db) => commands.renewLeases(db, ID, ID, 2, 1),
   'commands: lost leases': (db) => commands.lostCommands(db, 1, 10),
+  'commands: cancel what nobody may take': (db) => commands.cancelOrphaned(db, 1),
+  'keys: revoke': (db) => keys.revokeKeyRow(db, ID, 'key'),
   'commands: page': (db) =>
     commands.pageCommands(db, ID, { status: 'pending', type: 'scan', runnerId: ID, after: ID, limit: 10 }),
   'keys: find credential': (db) => keys.findCredential(db, 'key'),

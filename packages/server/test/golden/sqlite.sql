@@ -35,13 +35,19 @@ select "runner_id", "target", count(*) as "waiting" from "command" where "tenant
 select "id", "holder_id" from "command" where "tenant_id" = ? and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit ?
 
 -- commands: guarded move
-update "command" set "status" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "holder_id" = ?
+update "command" set "status" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "cancel_requested_at" is null and "holder_id" = ?
 
 -- commands: renew leases
 update "command" set "lease_until" = ? where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "lease_until" < ? and "deadline_at" > ?
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < ? order by "lease_until" limit ?
+
+-- commands: cancel what nobody may take
+update "command" set "status" = ?, "reason" = ?, "completed_at" = ? where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = ?)
+
+-- keys: revoke
+update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("parent_key_id" = ? and "state" in (?, ?)))
 
 -- commands: page
 select * from "command" where "tenant_id" = ? and "status" = ? and "type" = ? and ("runner_id" = ? or "holder_id" = ?) and "id" < ? order by "id" desc limit ?

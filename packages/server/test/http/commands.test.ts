@@ -302,6 +302,36 @@ for (const backend of BACKENDS) {
       ok(await move(world, one.key, id, 'acknowledge'));
     });
 
+    test('what was given back and then canceled can’t be claimed again by who had it', async () => {
+      for (const [verb, more] of [
+        ['release', {}],
+        ['fail', { retry_on_fail: true }],
+      ] as const) {
+        const id = await brought(['acknowledge', 'start', verb], more);
+        assert.equal(await statusOf(id), 'pending');
+        await operate(world, world.own.admin, `/api/v1/commands/${id}/cancel`, undefined, 200);
+        await refused(one, id, 'acknowledge', ['invalid_transition']);
+      }
+    });
+
+    test('what is pinned to a revoked runner is canceled, also when it was held', async () => {
+      const gone = await newRunner(world);
+      const ids = [
+        await newCommand(world, { runner_id: gone.id }),
+        await newCommand(world, { runner_id: gone.id }),
+      ];
+      ok(await move(world, gone.key, String(ids[1]), 'acknowledge'));
+      const free = await newCommand(world);
+      await operate(world, world.own.admin, `/api/v1/runners/${gone.id}/revoke`, undefined, 200);
+      await world.server.pass(10 * 60_000);
+      for (const id of ids) {
+        const shown = await showCommand(world, id);
+        assert.equal(shown['status'], 'canceled');
+        assert.equal(shown['reason'], 'runner_revoked');
+      }
+      assert.equal(await statusOf(free), 'pending');
+    });
+
     test('a pending command expires: no longer offered, nor claimed; a held one does not', async () => {
       const id = await newCommand(world, { expires_in: 60 });
       const held = await newCommand(world, { expires_in: 60 });

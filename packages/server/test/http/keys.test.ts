@@ -76,6 +76,35 @@ for (const backend of BACKENDS) {
       await good(next);
     });
 
+    test('two installations that renew a shared key each keep what they got, until the overlap ends', async () => {
+      const runner = await newRunner(world);
+      for (const instance of ['a', 'b', 'a', 'b'])
+        ok(await runnerCall(world, runner.key, '/heartbeat', { instance_id: instance }));
+      await world.server.round();
+      const [first, second] = [await renew(runner.key), await renew(runner.key)];
+      await good(first);
+      await good(second);
+      await good(first);
+      pass(DAY_MS + MINUTE_MS);
+      await dead(first);
+      await good(second);
+    });
+
+    test('with a key what it was renewed to is revoked, unless that is in use', async () => {
+      const runner = await newRunner(world);
+      const stolen = await newKey(world, runner.id, {});
+      const candidate = await renew(stolen);
+      const used = await renew(runner.key);
+      await good(used);
+      await revokeKey(world, stolen);
+      await revokeKey(world, runner.key);
+      pass(2000);
+      await dead(stolen);
+      await dead(candidate);
+      await dead(runner.key);
+      await good(used);
+    });
+
     test('a lost answer locks nobody out: the old key renews again, hours later', async () => {
       const runner = await newRunner(world);
       await renew(runner.key);

@@ -287,7 +287,7 @@ export class RealWorld implements World {
     const deps = this.#deps;
     if (act.kind === 'silence') {
       this.#clock.advance(SILENCE_MS);
-      await sweepCommands(deps, 0);
+      await sweepCommands(deps, 0, deps.clock.nowMs());
     } else if (act.kind === 'cancel') {
       await cancelCommand(deps, this.#tenantId, this.#id);
     } else if (act.kind === 'pause') {

@@ -224,12 +224,13 @@ export class ServerNode {
   async round(): Promise<void> {
     await this.#guarded(async ({ life, deps, presence, authenticator }) => {
       const begunAt = this.#world.nowMs;
+      const heardUntilMs = this.clock.nowMs();
       const signs = await presence.flush(authenticator.takeLastUsed());
       life.flushedAt = begunAt - 1;
       if (signs.length > 0) this.#ledger.wrote('runner');
       await renewLeasesOf(deps, signs);
       await presence.watch();
-      await this.#parts.sweep(deps, presence.listeningSinceMs);
+      await this.#parts.sweep(deps, presence.listeningSinceMs, heardUntilMs);
     });
   }
 

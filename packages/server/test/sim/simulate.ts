@@ -205,7 +205,7 @@ function calm({ world, nodes, ledger }: Stage): void {
   settleClocks(nodes, ledger, world);
 }
 
-/** The operator's part of the end: paused runners go on, and what no runner may take any more is canceled. */
+/** The operator's part of the end: paused runners go on. */
 async function tidyUp(stage: Stage): Promise<void> {
   const { world, ledger, runners } = stage;
   // What the operator had begun is over by then.
@@ -213,11 +213,6 @@ async function tidyUp(stage: Stage): Promise<void> {
   for (const { runnerId } of runners) {
     if (ledger.rows.runners.get(runnerId)?.admin !== 'paused') continue;
     await upNode(stage)?.administer(runnerId, 'active');
-  }
-  const isRevoked = (id: string | null): boolean =>
-    id !== null && ledger.rows.runners.get(id)?.admin === 'revoked';
-  for (const { id, runner_id: pin } of ledger.rows.commands.values()) {
-    if (isRevoked(pin)) await upNode(stage)?.cancel(id);
   }
 }
 
