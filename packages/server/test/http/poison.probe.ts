@@ -25,5 +25,5 @@ export const probe: Probe = (upload) => {
 /** Holds on to more and more until the heap of this thread is full. */
 function exhaust(): void {
   const held: unknown[] = [];
-  while (held.length < 1e9) held.push(Array.from({ length: 1e6 }, (_, n) => ({ n })));
+  while (held.length < 1e9) held.push(Array.from<number>({ length: 1e6 }).fill(0.5));
 }

@@ -94,7 +94,9 @@ function staleResult({ before, rows, events, ledger }: Moment): string | null {
     const earlier = before.commands.get(attempt.command_id) as CommandFacts;
     if (words.attempt === null || !isHeld(earlier)) {
       const isItsOwn = earlier.status === 'pending' && earlier.runner_id === words.runnerId;
-      return isItsOwn ? null : `${claim}: words of a runner that has no claim were taken`;
+      // Said before it claimed the command, heard afterwards: without `attempt` fencing is between runners only.
+      const isLate = isHeld(earlier) && earlier.holder_id === words.runnerId && !words.isFenced;
+      return isItsOwn || isLate ? null : `${claim}: words of a runner that has no claim were taken`;
     }
     if (earlier.holder_id !== words.runnerId || earlier.attempt !== attempt.attempt) {
       return `${claim}: a result was taken from a former holder`;

@@ -91,9 +91,12 @@ const sabotage = (
 ): Sabotage => ({ title, noticedBy, backend, fierce, parts: { ...REAL, ...parts } });
 
 export const SABOTAGES: readonly Sabotage[] = [
-  sabotage('one lease', 'a lost attempt that is not closed', {
-    plugins: [changing('command_attempt', 'outcome', 'lost', findNothing)],
-  }),
+  sabotage(
+    'one lease',
+    'a lost attempt that is not closed',
+    { plugins: [changing('command_attempt', 'outcome', 'lost', findNothing)] },
+    { fierce: true },
+  ),
   // The second wall: two claims of one attempt meet at its primary key.
   sabotage(
     'no 5xx',
@@ -135,9 +138,12 @@ export const SABOTAGES: readonly Sabotage[] = [
   sabotage('line of keys', 'a proof that leaves the presented key without an end', {
     plugins: [changing('api_key', 'retires_at', null, findNothing)],
   }),
-  sabotage('line of keys', 'a proof that retires nothing of its line', {
-    plugins: [changing('api_key', 'state', 'retired', findNothing)],
-  }),
+  sabotage(
+    'line of keys',
+    'a proof that retires nothing of its line',
+    { plugins: [changing('api_key', 'state', 'retired', findNothing)] },
+    { fierce: true },
+  ),
   // Where one server hears everything, its memory makes up for what it forgot to write.
   sabotage(
     'alive is not offline',
