@@ -186,6 +186,8 @@ function lineOfProven({ before, rows, nowMs }: Moment): string | null {
         other.runner_id === key.runner_id &&
         rootOf(rows.keys, other) === rootOf(rows.keys, key) &&
         (isByItself(other) || other.retires_at !== null) &&
+        // The call that proved it may have been its own renewal.
+        other.parent_key_id !== id &&
         refusalOf(other, nowMs) === null,
     );
     return live.length > 2 ? `${live.length} keys of a line live after one was proven` : null;

@@ -27,7 +27,7 @@ interface Event {
 }
 
 /** They are the dear ones, too. */
-const FIERCE_SHARE = 0.1;
+const FIERCE_SHARE = 0.05;
 
 export class World {
   readonly random: Random;
