@@ -114,7 +114,7 @@ test('no history makes the machine take an illegal move', async () => {
     fc.asyncProperty(setting, acts, async (setting, acts) => {
       await play(setting, acts, new PureWorld(setting), async () => {});
     }),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
 });
 
@@ -128,7 +128,7 @@ test('a call that succeeded succeeds again at once and changes nothing', async (
         assert.deepEqual(await world.see(), later);
       });
     }),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
 });
 
@@ -148,7 +148,7 @@ test('the late answer of a runner that lost the command is refused', async () =>
         }
       });
     }),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
 });
 
@@ -162,7 +162,7 @@ test('a command is lost or failed at most max_attempts times; giving it back doe
         assert.ok(later.attempt <= setting.maxAttempts + released, `attempt ${later.attempt}`);
       });
     }),
-    { numRuns: 1500 },
+    { numRuns: 800 },
   );
 });
 

@@ -9,7 +9,7 @@ import { limits } from '@muster/contract';
 import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
 import { assertScannedAlike, cut, takenByScanner } from '../generate/scanning.ts';
 
-const RUNS = 1500;
+const RUNS = 800;
 
 const blank = fc.constantFrom('', '', '', '', ' ', '\n', '\r\n\t ');
 

@@ -1,4 +1,4 @@
-// The simulator in `npm test`: 80 seeds on SQLite, 8 on PostgreSQL, the same history for the
+// The simulator in `npm test`: 40 seeds on SQLite, 5 on PostgreSQL, the same history for the
 // same seed. Longer runs: `npm run sim -- --seeds 10000` (docs/simulator.md).
 
 import assert from 'node:assert/strict';
@@ -7,7 +7,7 @@ import { BACKENDS, type Backend } from '../harness.ts';
 import { openPlace, type Place, type Result, simulate } from './simulate.ts';
 
 /** As many as five minutes on two cores have room for; thousands are `npm run sim`'s. */
-const SEEDS: Readonly<Record<Backend, number>> = { sqlite: 80, postgres: 8 };
+const SEEDS: Readonly<Record<Backend, number>> = { sqlite: 40, postgres: 5 };
 
 /** The end of a history is what tells why. */
 const LAST_LINES = 30;
