@@ -176,6 +176,6 @@ article{border-top:1px solid var(--line);padding:.5rem 0 1rem;scroll-margin-top:
 h3{margin:.5rem 0;overflow-wrap:anywhere}.method{font-size:.85em;border:1px solid var(--line);border-radius:4px;padding:0 .4em}
 table{border-collapse:collapse;width:100%;margin:.5rem 0;display:block;overflow-x:auto}caption{text-align:left;font-weight:600}
 td{border-top:1px solid var(--line);padding:.3rem .6rem;vertical-align:top}
-code{background:var(--soft);border-radius:3px;padding:0 .25em;overflow-wrap:anywhere}.auth{opacity:.8}
+code{background:var(--soft);border-radius:3px;padding:0 .25em;overflow-wrap:break-word}.auth{opacity:.8}
 tr:target,article:target{background:var(--soft)}
 `;
