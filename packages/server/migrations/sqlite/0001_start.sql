@@ -395,9 +395,7 @@ create table finding (
   detail_digest blob not null,
   matched_by text not null,
   first_seen_at integer not null,
-  last_seen_at integer not null,
   created_upload_id blob not null,
-  last_upload_id blob not null,
   primary key (tenant_id, id)
 ) strict, without rowid;
 create index finding_by_scope on finding (tenant_id, asset_id, tool, category, id);
@@ -422,7 +420,7 @@ create table finding_ref (
   last_seen_at integer not null,
   last_commit text,
   last_upload_id blob not null,
-  primary key (tenant_id, ref_id, finding_id)
+  primary key (tenant_id, finding_id, ref_id)
 ) strict, without rowid;
 
 -- What happened to one finding after its creation: reopened, resolved, status set, severity changed.

@@ -139,6 +139,18 @@ export function idValue(db: Db, id: string): RawBuilder<string> {
 }
 
 /**
+ * Is the id column one of `ids`? They travel as one parameter, so that the query's text is the same however many there
+ * are.
+ */
+export function isAmong(db: Db, column: string, ids: readonly string[]): RawBuilder<SqlBool> {
+  if (isSqlite(db)) {
+    const among = sql`select unhex(value, '-') from json_each(${JSON.stringify(ids)})`;
+    return sql<SqlBool>`${sql.ref(column)} in (${among})`;
+  }
+  return sql<SqlBool>`${sql.ref(column)} = any(${`{${ids.join()}}`}::uuid[])`;
+}
+
+/**
  * Does the text column contain `part`? Upper and lower case of ASCII letters are the same, of all others not, and
  * wildcards are taken literally, on both databases. No index helps it.
  */

@@ -279,9 +279,7 @@ export interface FindingTable {
   detail_digest: Uint8Array;
   matched_by: string;
   first_seen_at: number;
-  last_seen_at: number;
   created_upload_id: string;
-  last_upload_id: string;
 }
 
 export interface FindingDetailTable {

@@ -9,9 +9,10 @@ import type { AssetTable, FindingEventTable, FindingTable } from '../db/tables.t
 export type FindingRow = Selectable<FindingTable>;
 export type AssetRow = Selectable<AssetTable>;
 
-/** A finding with the name of its asset, and whether its first upload is still being processed. */
+/** A finding with the name of its asset, when it was last seen on any ref, and whether its first upload is in work. */
 export interface ListedFinding extends FindingRow {
   readonly asset_name: string;
+  readonly last_seen_at: number;
   readonly upload_state: string | null;
 }
 
@@ -29,7 +30,18 @@ const listed = (db: Db, tenantId: string) =>
         .onRef('upload.id', '=', 'finding.created_upload_id'),
     )
     .selectAll('finding')
-    .select(['asset.name as asset_name', 'upload.state as upload_state'])
+    .select((eb) => [
+      'asset.name as asset_name',
+      'upload.state as upload_state',
+      eb
+        .selectFrom('finding_ref')
+        .select(sql<number>`max(finding_ref.last_seen_at)`.as('last'))
+        .whereRef('finding_ref.tenant_id', '=', 'finding.tenant_id')
+        .whereRef('finding_ref.finding_id', '=', 'finding.id')
+        .$asScalar()
+        .$notNull()
+        .as('last_seen_at'),
+    ])
     .where('finding.tenant_id', '=', tenantId);
 
 export interface FindingPageQuery {

@@ -1,11 +1,11 @@
 // From matched entries to the rows of one batch: created, changed, unchanged or reopened, decided per entry from what
 // is stored. Pure: ids and times come in, rows and counts go out.
 
-import { hash } from 'node:crypto';
 import { SEVERITIES } from '@muster/contract';
 import { present } from '../lib/assert.ts';
 import type { FindingDraft } from './draft.rules.ts';
-import type { FindingRefRow, FindingRow } from './finding.queries.ts';
+import { sha256 } from './evidence.rules.ts';
+import type { FindingRefRow, FindingRow, SeenAgain } from './finding.queries.ts';
 import type { MatchedBy } from './match.rules.ts';
 import { type BatchCounts, noBatch } from './receipt.rules.ts';
 import { isActive, type StoredState } from './stored-findings.rules.ts';
@@ -83,8 +83,9 @@ export interface BatchRows {
   readonly changed: Partial<FindingRow>[];
   readonly statuses: StatusChange[];
   readonly changedDetails: DetailRow[];
-  readonly touched: string[];
-  readonly refs: FindingRefRow[];
+  /** Seen for the first time on their ref. */
+  readonly sighted: FindingRefRow[];
+  readonly seenAgain: SeenAgain[];
   readonly events: FindingEventRow[];
 }
 
@@ -97,29 +98,41 @@ export function batchRows(items: readonly Matched[], newId: () => string): Batch
     changed: [],
     statuses: [],
     changedDetails: [],
-    touched: [],
-    refs: [],
+    sighted: [],
+    seenAgain: [],
     events: [],
   };
+  const again = new Map<BatchPlace, string[]>();
   for (const item of items) {
     const { place, stored } = item;
     if (item.suppressed) rows.counts.suppressed += 1;
     const id = stored === null ? create(rows, item, newId()) : stored.state.id;
     if (stored !== null) revisit(rows, item, stored, newId);
-    rows.refs.push({
-      tenant_id: place.tenantId,
-      ref_id: place.refId,
+    if (stored?.state.isSighted === true) {
+      const ids = again.get(place);
+      if (ids === undefined) again.set(place, [id]);
+      else ids.push(id);
+      continue;
+    }
+    rows.sighted.push({
+      ...sightOf(place),
       finding_id: id,
       present: 1,
       first_seen_at: place.nowMs,
       first_commit: place.commitSha,
-      last_seen_at: place.nowMs,
-      last_commit: place.commitSha,
-      last_upload_id: place.uploadId,
     });
   }
+  for (const [place, findingIds] of again) rows.seenAgain.push({ ...sightOf(place), findingIds });
   return rows;
 }
+
+const sightOf = (place: BatchPlace) => ({
+  tenant_id: place.tenantId,
+  ref_id: place.refId,
+  last_seen_at: place.nowMs,
+  last_commit: place.commitSha,
+  last_upload_id: place.uploadId,
+});
 
 /** What the report says of the finding, and the digest by which a later report is compared. */
 export function contentOf(draft: FindingDraft): Content {
@@ -138,7 +151,7 @@ export function contentOf(draft: FindingDraft): Content {
     fingerprints: draft.fingerprints,
     ...draft.detail(),
   });
-  const digest = hash('sha256', `${JSON.stringify(columns)}\n${document}`, 'buffer');
+  const digest = sha256(`${JSON.stringify(columns)}\n${document}`);
   return { document, digest, columns };
 }
 
@@ -163,9 +176,7 @@ function create(rows: BatchRows, item: Matched, id: string): string {
     detail_digest: content.digest,
     matched_by: item.by,
     first_seen_at: place.nowMs,
-    last_seen_at: place.nowMs,
     created_upload_id: place.uploadId,
-    last_upload_id: place.uploadId,
   });
   rows.createdDetails.push({
     tenant_id: place.tenantId,
@@ -195,7 +206,6 @@ function revisit(rows: BatchRows, item: Matched, stored: Compared, newId: () => 
   const status = nextStatus(state, item.suppressed, place.isDefaultRef);
   if (status === null && sameContent && stored.sameEvidence) {
     rows.counts.unchanged += 1;
-    rows.touched.push(state.id);
     return;
   }
   const content = present(item.content, 'the content of a changed finding');
@@ -210,8 +220,6 @@ function revisit(rows: BatchRows, item: Matched, stored: Compared, newId: () => 
     evidence: item.evidence,
     detail_digest: content.digest,
     matched_by: item.by,
-    last_seen_at: place.nowMs,
-    last_upload_id: place.uploadId,
   });
   rows.changedDetails.push({
     tenant_id: place.tenantId,

@@ -2,7 +2,7 @@
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { insertRows, updateRows } from '../db/dialect.ts';
+import { insertRows, isAmong, updateRows } from '../db/dialect.ts';
 import type {
   FindingDetailTable,
   FindingEventTable,
@@ -65,24 +65,21 @@ export interface StoredSighting {
 }
 
 /**
- * The sightings on a ref of the findings from one id to another, by finding; among them may be some of other scopes.
- * Joined with findings in memory: on a PostgreSQL that has not gathered statistics yet the join in SQL is planned as a
- * nested loop, quadratic in a first large upload.
+ * The sightings on a ref of some findings, by finding. Joined with findings in memory: on a PostgreSQL that has not
+ * gathered statistics yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
  */
 export async function sightingsOnRef(
   db: Db,
   tenantId: string,
   refId: string,
-  firstId: string,
-  lastId: string,
+  ids: readonly string[],
 ): Promise<Map<string, StoredSighting>> {
   const rows = await db
     .selectFrom('finding_ref')
     .select(['finding_id', 'present', 'last_upload_id'])
     .where('tenant_id', '=', tenantId)
     .where('ref_id', '=', refId)
-    .where('finding_id', '>=', firstId)
-    .where('finding_id', '<=', lastId)
+    .where(isAmong(db, 'finding_id', ids))
     .execute();
   return new Map(
     rows.map((row) => [
@@ -101,23 +98,6 @@ export async function insertFindings(
     insertRows(db, 'finding', findings),
     insertRows(db, 'finding_detail', details),
   ]);
-}
-
-/** Seen again, nothing changed but the time. */
-export async function touchFindings(
-  db: Db,
-  tenantId: string,
-  ids: readonly string[],
-  uploadId: string,
-  nowMs: number,
-): Promise<void> {
-  if (ids.length === 0) return;
-  await db
-    .updateTable('finding')
-    .set({ last_seen_at: nowMs, last_upload_id: uploadId })
-    .where('tenant_id', '=', tenantId)
-    .where('id', 'in', ids)
-    .execute();
 }
 
 /** Seen again with other words, another place or another status. */
@@ -157,14 +137,34 @@ export async function changeStatuses(
   await Promise.all(updates);
 }
 
-/** Present on a ref: first and last sight, with the commits. */
-export async function savePresence(db: Db, rows: readonly FindingRefRow[]): Promise<void> {
+/** Seen on a ref, as far as is known for the first time. */
+export async function saveSightings(db: Db, rows: readonly FindingRefRow[]): Promise<void> {
   await insertRows(db, 'finding_ref', rows, {
     onConflict: {
-      columns: ['tenant_id', 'ref_id', 'finding_id'],
+      columns: ['tenant_id', 'finding_id', 'ref_id'],
       update: ['present', 'last_seen_at', 'last_commit', 'last_upload_id'],
     },
   });
+}
+
+/** Findings that were seen on a ref before and are seen there again: of most nothing else changes. */
+export interface SeenAgain
+  extends Pick<
+    FindingRefRow,
+    'tenant_id' | 'ref_id' | 'last_seen_at' | 'last_commit' | 'last_upload_id'
+  > {
+  readonly findingIds: readonly string[];
+}
+
+export async function noteSightings(db: Db, seen: SeenAgain): Promise<void> {
+  const { tenant_id: tenantId, ref_id: refId, findingIds, ...sight } = seen;
+  await db
+    .updateTable('finding_ref')
+    .set({ present: 1, ...sight })
+    .where('tenant_id', '=', tenantId)
+    .where('ref_id', '=', refId)
+    .where(isAmong(db, 'finding_id', findingIds))
+    .execute();
 }
 
 export async function insertFindingEvents(

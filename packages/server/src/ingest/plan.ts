@@ -133,9 +133,10 @@ async function readScope(db: Db, { place }: Site): Promise<StoredFindings> {
   const stored = new StoredFindings();
   for (let after: string | null = null; ; ) {
     const page = await findingsOfScope(db, tenantId, place, after, PAGE_ROWS);
-    const [first, last] = [page[0], page.at(-1)];
-    if (first === undefined || last === undefined) return stored;
-    const sightings = await sightingsOnRef(db, tenantId, refId, first.id, last.id);
+    const last = page.at(-1);
+    if (last === undefined) return stored;
+    const ids = page.map((row) => row.id);
+    const sightings = await sightingsOnRef(db, tenantId, refId, ids);
     for (const row of page) stored.add(row, sightings.get(row.id), uploadId);
     if (page.length < PAGE_ROWS) return stored;
     after = last.id;

@@ -31,6 +31,7 @@ const BY_REPORT = 1 << 7;
 const PRESENT = 1 << 8;
 const MINE = 1 << 9;
 const CREATED_HERE = 1 << 10;
+const SIGHTED = 1 << 11;
 
 /** A row as it stands beside a finding of a report. */
 export interface StoredState {
@@ -41,6 +42,8 @@ export interface StoredState {
   readonly isFixed: boolean;
   /** The report's own suppression set the status. */
   readonly isByReport: boolean;
+  /** It was seen on the ref before, present there now or not. */
+  readonly isSighted: boolean;
 }
 
 export class StoredFindings {
@@ -60,6 +63,7 @@ export class StoredFindings {
     let state = STATUSES.indexOf(row.status) | (row.severity << SEVERITY_SHIFT);
     if (row.resolution === 'fixed') state |= FIXED;
     if (row.status_by === 'report') state |= BY_REPORT;
+    if (sighting !== undefined) state |= SIGHTED;
     if (sighting?.present === true) state |= PRESENT;
     if (sighting?.lastUploadId === uploadId) state |= MINE;
     if (row.created_upload_id === uploadId) state |= CREATED_HERE;
@@ -79,6 +83,7 @@ export class StoredFindings {
       severity: ((state >> SEVERITY_SHIFT) & 7) as FindingRow['severity'],
       isFixed: (state & FIXED) !== 0,
       isByReport: (state & BY_REPORT) !== 0,
+      isSighted: (state & SIGHTED) !== 0,
     };
   }
 

@@ -150,7 +150,7 @@ export class IngestWorkers {
     const worker = new Worker(new URL('./ingest.worker.ts', import.meta.url), {
       workerData: data,
       transferList: link.transfer,
-      resourceLimits: { maxOldGenerationSizeMb: heapMiBMax },
+      resourceLimits: { maxOldGenerationSizeMb: heapMiBMax, maxYoungGenerationSizeMb: 24 },
       name: 'muster-ingest',
     });
     const thread: Thread = { worker, holder, silentMs: null, served: null, fault: 'crashed' };

@@ -10,8 +10,8 @@ import {
   changeStatuses,
   insertFindingEvents,
   insertFindings,
-  savePresence,
-  touchFindings,
+  noteSightings,
+  saveSightings,
 } from './finding.queries.ts';
 import {
   batchRows,
@@ -192,10 +192,10 @@ async function writeBatch(
       await Promise.all([
         extendHold(deps, tx, hold, progress),
         insertFindings(tx, rows.created, rows.createdDetails),
-        touchFindings(tx, tenantId, rows.touched, upload.id, nowMs),
         changeFindings(tx, rows.changed, rows.changedDetails),
         changeStatuses(tx, tenantId, rows.statuses, nowMs),
-        savePresence(tx, rows.refs),
+        saveSightings(tx, rows.sighted),
+        ...rows.seenAgain.map((seen) => noteSightings(tx, seen)),
         insertFindingEvents(tx, rows.events),
         insertBatch(tx, upload, hold.scopes, batch, JSON.stringify(rows.counts)),
       ]);

@@ -83,9 +83,7 @@ export function findingRow(
     detail_digest: new Uint8Array(32).fill(9),
     matched_by: 'new',
     first_seen_at: NOW_MS,
-    last_seen_at: NOW_MS,
     created_upload_id: '0197b0a0-0000-7000-8000-0000000000bb',
-    last_upload_id: '0197b0a0-0000-7000-8000-0000000000bb',
     ...given,
   };
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Db } from '../../src/db/db.ts';
-import { forUpdate, idValue, skipLocked } from '../../src/db/dialect.ts';
+import { forUpdate, idValue, isAmong, skipLocked } from '../../src/db/dialect.ts';
 import type { Severity } from '../../src/db/tables.ts';
 import { findingRow, newTenant, type Case, type Cases } from './fixture.ts';
 
@@ -89,17 +89,17 @@ export const idCases: Cases = {
       const uploadId = randomUUID();
       const updated = await db
         .updateTable('finding')
-        .set({ last_upload_id: uploadId })
+        .set({ created_upload_id: uploadId })
         .where('id', '=', first)
-        .returning(['id', 'last_upload_id as seen_upload_id'])
+        .returning(['id', 'created_upload_id as seen_upload_id'])
         .execute();
       assert.deepEqual(updated, [{ id: first, seen_upload_id: uploadId }]);
-      const inner = db.selectFrom('finding').select('id').where('last_upload_id', '=', uploadId);
+      const inner = db.selectFrom('finding').select('id').where('created_upload_id', '=', uploadId);
       assert.deepEqual(idsOf(await selected(db).where('id', 'in', inner).execute()), [first]);
       const joined = await db
         .selectFrom('finding as f')
         .innerJoin('finding as g', (join) =>
-          join.onRef('g.id', '=', 'f.id').on('g.last_upload_id', '=', uploadId),
+          join.onRef('g.id', '=', 'f.id').on('g.created_upload_id', '=', uploadId),
         )
         .select(['f.id as finding_id', 'g.tenant_id'])
         .execute();
@@ -108,6 +108,19 @@ export const idCases: Cases = {
       assert.equal(deleted.numDeletedRows, 5n);
     },
   ),
+
+  'ids are found among any number of them, whatever the tables have': withFindings(async (db) => {
+    const found = async (ids: readonly string[]) =>
+      idsOf(
+        await selected(db)
+          .where(isAmong(db, 'id', ids))
+          .execute(),
+      );
+    assert.deepEqual(await found([third, randomUUID(), first]), [first, third]);
+    assert.deepEqual(await found([]), []);
+    const many = Array.from({ length: 70_000 }, () => randomUUID());
+    assert.deepEqual(await found([...many, second]), [second]);
+  }),
 
   'an insert from a select takes an id that is selected as a value': withFindings(async (db) => {
     const eventId = randomUUID();

@@ -15,7 +15,7 @@ export const rowCases: Cases = {
         evidence: new Uint8Array(n).fill(n),
         detail_digest: Buffer.from(`digest ${n}`),
         base_fingerprint: n % 2 === 0 ? null : `fingerprint ${n}`,
-        last_seen_at: Number.MAX_SAFE_INTEGER - n,
+        first_seen_at: Number.MAX_SAFE_INTEGER - n,
       }),
     );
     assert.equal(await insertRows(db, 'finding', rows), 300);
@@ -92,7 +92,7 @@ export const rowCases: Cases = {
       id,
       path: n % 2 === 0 ? null : `moved/${n}`,
       evidence: new Uint8Array([n]),
-      last_seen_at: NOW_MS + n,
+      status_at: NOW_MS + n,
     }));
     const missing = { ...changes[0], id: findingRow(tenantId).id };
     const changed = await updateRows(db, 'finding', ['tenant_id', 'id'], [...changes, missing]);

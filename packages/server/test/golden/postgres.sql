@@ -148,20 +148,20 @@ insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_
 -- ingest: findings of a scope
 select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6
 
--- ingest: touch
-update "finding" set "last_seen_at" = $1, "last_upload_id" = $2 where "tenant_id" = $3 and "id" in ($4, $5)
+-- ingest: seen again on a ref
+update "finding_ref" set "present" = $1, "last_seen_at" = $2, "last_commit" = $3, "last_upload_id" = $4 where "tenant_id" = $5 and "ref_id" = $6 and "finding_id" = any($7::uuid[])
 
--- ingest: presence on a ref
-insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
+-- ingest: seen on a ref
+insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
 -- ingest: sightings on a ref
-select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "ref_id" = $2 and "finding_id" >= $3 and "finding_id" <= $4
+select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "ref_id" = $2 and "finding_id" = any($3::uuid[])
 
 -- ingest: resolve as fixed
 update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4 where "tenant_id" = $5 and "id" in ($6) and "status" in ($7, $8, $9)
 
 -- findings: page
-select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = $1 and "finding"."status" = $2 and "finding"."severity" = $3 and "finding"."asset_id" = $4 and "finding"."tool" = $5 and "finding"."rule_id" = $6 and "finding"."path" >= $7 and "finding"."path" < $8 and ("finding"."severity" > $9 or ("finding"."severity" = $10 and "finding"."id" < $11)) order by "finding"."severity", "finding"."id" desc limit $12
+select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state", (select max(finding_ref.last_seen_at) as "last" from "finding_ref" where "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id") as "last_seen_at" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = $1 and "finding"."status" = $2 and "finding"."severity" = $3 and "finding"."asset_id" = $4 and "finding"."tool" = $5 and "finding"."rule_id" = $6 and "finding"."path" >= $7 and "finding"."path" < $8 and ("finding"."severity" > $9 or ("finding"."severity" = $10 and "finding"."id" < $11)) order by "finding"."severity", "finding"."id" desc limit $12
 
 -- findings: refs of one
 select "finding_ref".*, "asset_ref"."name", "asset_ref"."id" as "id", "asset"."default_ref_id" from "asset_ref" inner join "finding_ref" on "finding_ref"."tenant_id" = "asset_ref"."tenant_id" and "finding_ref"."ref_id" = "asset_ref"."id" inner join "asset" on "asset"."tenant_id" = "asset_ref"."tenant_id" and "asset"."id" = "asset_ref"."asset_id" where "asset_ref"."tenant_id" = $1 and "asset_ref"."asset_id" = $2 and "finding_ref"."finding_id" = $3 order by "asset_ref"."id"

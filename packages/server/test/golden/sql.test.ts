@@ -130,9 +130,17 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       held_count: 0,
     }),
   'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE, ID, 10),
-  'ingest: touch': (db) => ingested.touchFindings(db, ID, [ID, ID], ID, 1),
-  'ingest: presence on a ref': (db) =>
-    ingested.savePresence(db, [
+  'ingest: seen again on a ref': (db) =>
+    ingested.noteSightings(db, {
+      tenant_id: ID,
+      ref_id: ID,
+      last_seen_at: 1,
+      last_commit: null,
+      last_upload_id: ID,
+      findingIds: [ID, ID],
+    }),
+  'ingest: seen on a ref': (db) =>
+    ingested.saveSightings(db, [
       {
         tenant_id: ID,
         ref_id: ID,
@@ -145,7 +153,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_upload_id: ID,
       },
     ]),
-  'ingest: sightings on a ref': (db) => ingested.sightingsOnRef(db, ID, ID, ID, ID),
+  'ingest: sightings on a ref': (db) => ingested.sightingsOnRef(db, ID, ID, [ID, ID]),
   'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], 1),
   'findings: page': (db) =>
     findings.pageFindings(db, ID, {

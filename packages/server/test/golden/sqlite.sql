@@ -148,20 +148,20 @@ insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_
 -- ingest: findings of a scope
 select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and "id" > ? order by "id" limit ?
 
--- ingest: touch
-update "finding" set "last_seen_at" = ?, "last_upload_id" = ? where "tenant_id" = ? and "id" in (?, ?)
+-- ingest: seen again on a ref
+update "finding_ref" set "present" = ?, "last_seen_at" = ?, "last_commit" = ?, "last_upload_id" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))
 
--- ingest: presence on a ref
-insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "finding_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
+-- ingest: seen on a ref
+insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
 -- ingest: sightings on a ref
-select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ? and "finding_id" >= ? and "finding_id" <= ?
+select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))
 
 -- ingest: resolve as fixed
 update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?) and "status" in (?, ?, ?)
 
 -- findings: page
-select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = ? and "finding"."status" = ? and "finding"."severity" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."rule_id" = ? and "finding"."path" >= ? and "finding"."path" < ? and ("finding"."severity" > ? or ("finding"."severity" = ? and "finding"."id" < ?)) order by "finding"."severity", "finding"."id" desc limit ?
+select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state", (select max(finding_ref.last_seen_at) as "last" from "finding_ref" where "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id") as "last_seen_at" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = ? and "finding"."status" = ? and "finding"."severity" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."rule_id" = ? and "finding"."path" >= ? and "finding"."path" < ? and ("finding"."severity" > ? or ("finding"."severity" = ? and "finding"."id" < ?)) order by "finding"."severity", "finding"."id" desc limit ?
 
 -- findings: refs of one
 select "finding_ref".*, "asset_ref"."name", "asset_ref"."id" as "id", "asset"."default_ref_id" from "asset_ref" inner join "finding_ref" on "finding_ref"."tenant_id" = "asset_ref"."tenant_id" and "finding_ref"."ref_id" = "asset_ref"."id" inner join "asset" on "asset"."tenant_id" = "asset_ref"."tenant_id" and "asset"."id" = "asset_ref"."asset_id" where "asset_ref"."tenant_id" = ? and "asset_ref"."asset_id" = ? and "finding_ref"."finding_id" = ? order by "asset_ref"."id"
