@@ -27,8 +27,11 @@ export const TRANSACTION_IDLE_MS = 30_000;
 
 // Checkpoint when idle from 4 MiB of log (SQLite's own default), and under load too from 64 MiB, so that readers
 // which always overlap can't make the log grow without end. That one waits for readers, briefly, because everybody
-// waits with it; behind a long export it is tried again only after another 16 MiB.
+// waits with it; behind a long export it is tried again only after another 16 MiB. While the log grows by more than
+// 1 MiB from one look to the next an upload is being written, which touches the same pages again and again: earlier
+// checkpoints cost it a fifth of this thread.
 const CHECKPOINT_IDLE_PAGES = 1_000;
+const CHECKPOINT_GROWING_PAGES = 250;
 const CHECKPOINT_FORCED_PAGES = 16_000;
 const CHECKPOINT_AGAIN_PAGES = 4_000;
 const CHECKPOINT_PATIENCE_MS = 50;
@@ -71,6 +74,8 @@ export class WriteQueue {
   #checkpointTimer: NodeJS.Timeout | undefined;
   #stopped = false;
   #forcedAtPages = CHECKPOINT_FORCED_PAGES;
+  /** Pages of the log when it was looked at last. */
+  #seenPages = 0;
 
   /**
    * `clock` measures how long a group may take; `onIdleTimeout` is told to pump again after an idle transaction was
@@ -129,8 +134,12 @@ export class WriteQueue {
     if (this.#active !== null) this.#advance(this.#active);
     for (const client of clients) flush(client);
     const more = this.#active === null && !this.drained;
-    this.#checkpointTimer ??= setTimeout(() => this.#checkpointNow(), CHECKPOINT_LOOK_MS).unref();
+    this.#lookLater();
     return more;
+  }
+
+  #lookLater(): void {
+    this.#checkpointTimer ??= setTimeout(() => this.#checkpointNow(), CHECKPOINT_LOOK_MS).unref();
   }
 
   #group(): void {
@@ -261,9 +270,13 @@ export class WriteQueue {
 
   #checkpoint(busy: boolean): void {
     const { logPages, donePages } = this.#connection.checkpoint('noop');
+    const growing = logPages - this.#seenPages >= CHECKPOINT_GROWING_PAGES;
+    this.#seenPages = logPages;
     if (logPages >= this.#forcedAtPages) {
       const { complete } = this.#connection.checkpoint('restart', CHECKPOINT_PATIENCE_MS);
       this.#forcedAtPages = complete ? CHECKPOINT_FORCED_PAGES : logPages + CHECKPOINT_AGAIN_PAGES;
+    } else if (growing) {
+      this.#lookLater();
     } else if (!busy && logPages - donePages >= CHECKPOINT_IDLE_PAGES) {
       this.#connection.checkpoint('passive');
     }

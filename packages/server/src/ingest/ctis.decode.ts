@@ -63,6 +63,7 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
         relationships,
         endpoints,
         contextOf: () => JSON.stringify([implied ?? null, targets.assets.length]),
+        placeOf: () => null,
         notes,
         pass: () => newPass(targets, roots),
       };

@@ -29,8 +29,6 @@ const PIECE_BYTES = 256 * 1024;
 /** A document that was read once: its frame, and where its items are. */
 export interface ScannedDocument {
   readonly frame: unknown;
-  /** The frame as JSON, with its lists of items empty. */
-  readonly frameText: string;
   /** By their pointers; lists that never had an item are missing. */
   readonly lists: ReadonlyMap<string, ItemList>;
   readonly decodedBytes: number;
@@ -52,8 +50,11 @@ export class DocumentSource {
     this.#onPiece = onPiece;
   }
 
-  /** The first pass: the frame, and how many items stand where. Problems: as of `pieces`, and invalid_json. */
-  async scan(): Promise<ScannedDocument> {
+  /**
+   * The first pass: the frame, also as JSON with its lists of items empty, and how many items stand where. Problems: as
+   * of `pieces`, and invalid_json.
+   */
+  async scan(): Promise<{ document: ScannedDocument; frameText: string }> {
     const scanner = new DocumentScanner(null);
     let decodedBytes = 0;
     try {
@@ -66,7 +67,7 @@ export class DocumentSource {
         throw new Problem('invalid_json', detail, { pointer: '' });
       }
       const { text: frameText, value: frame } = parseFrame(scanner);
-      return { frame, frameText, lists: scanner.lists, decodedBytes };
+      return { document: { frame, lists: scanner.lists, decodedBytes }, frameText };
     } catch (error) {
       throw await this.locate(error);
     }

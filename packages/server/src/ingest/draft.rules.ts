@@ -172,10 +172,18 @@ export interface Report {
    * same context, gives the same draft but for `pointer`.
    */
   contextOf(list: string): string;
+  /** Where all items of a list belong; null where each one says so itself. */
+  placeOf(list: string): ItemPlace | null;
   /** What was tolerated in the frame. */
   readonly notes: Notes;
   /** A new pass over the items. */
   pass(): ItemPass;
+}
+
+/** Where an item belongs: an analysis and an asset of the report, by index; null: the upload's fallback asset. */
+export interface ItemPlace {
+  readonly analysis: number;
+  readonly asset: number | null;
 }
 
 export interface ItemPass {

@@ -10,7 +10,7 @@ import { type Evidence, HASH_BYTES, RECIPE } from './evidence.rules.ts';
 export const PRODUCER = 1;
 export const CONTENT = 2;
 export const SAMENESS = 3;
-/** Of the item as it was sent (rawHash); absent where reading the item had something to tell. */
+/** Of the item as it was sent (rawHash); absent where that alone doesn't tell all that reading it would. */
 export const RAW = 4;
 
 export type HashKind = typeof PRODUCER | typeof CONTENT | typeof SAMENESS | typeof RAW;
@@ -34,6 +34,16 @@ export class EvidenceTable {
   add(evidence: Evidence, raw: Buffer | null, line: number | null): number {
     const hashes = [evidence.producer, evidence.content, evidence.sameness, raw];
     return this.#push(hashes, line);
+  }
+
+  /** Adds a row of another table as it is there. */
+  addFrom(other: EvidenceTable, row: number): number {
+    for (let word = row * ROW_WORDS; word < (row + 1) * ROW_WORDS; word += 1) {
+      this.#words.push(other.#words.at(word));
+    }
+    this.#lines.push(other.line(row));
+    this.#has.push(other.#has.at(row));
+    return this.#has.length - 1;
   }
 
   /** Adds the row that `pack` made. */
@@ -72,6 +82,16 @@ export class EvidenceTable {
   /** The line of the finding; 0 when it has none. */
   line(row: number): number {
     return this.#lines.at(row);
+  }
+
+  /** The row has this hash of this kind. */
+  isHash(row: number, kind: HashKind, hash: Buffer): boolean {
+    if (!this.has(row, kind)) return false;
+    const at = row * ROW_WORDS + (kind - 1) * WORDS;
+    for (let word = 0; word < WORDS; word += 1) {
+      if (this.#words.at(at + word) !== hash.readInt32LE(word * 4)) return false;
+    }
+    return true;
   }
 
   /** Both rows have the hash, and it is the same. */
@@ -153,6 +173,13 @@ export class HashChains {
     ) {
       if (this.#table.isSame(at, this.#kind, table, row)) yield at;
     }
+  }
+
+  /** A row with this hash that was added without a number `apart`, the last one of several; null: there is none. */
+  find(hash: Buffer): number | null {
+    let at = this.#heads[hash.readInt32LE(0) & (this.#heads.length - 1)] as number;
+    while (at >= 0 && !this.#table.isHash(at, this.#kind, hash)) at = this.#next[at] as number;
+    return at < 0 ? null : at;
   }
 
   #chain(table: EvidenceTable, row: number): number {

@@ -8,6 +8,12 @@ import type { FindingDraft } from './draft.rules.ts';
 /** Recipe version: stored with every finding, so that a later recipe can tell its own hashes from these. */
 export const RECIPE = 1;
 
+/**
+ * To be raised with every change to how an item is read: what was stored by an earlier reader is then read again, even
+ * where not a byte of it has changed.
+ */
+export const READER = 1;
+
 /** Bytes of a hash that count. 128 bits: chance collisions need 10^19 findings in one scope. */
 export const HASH_BYTES = 16;
 
@@ -69,7 +75,14 @@ function producerOf({ fingerprints, ruleId }: FindingDraft): Buffer | null {
 const keyed = (value: string, key: Buffer): string =>
   createHmac('sha256', key).update(value).digest('base64url');
 
-/** The hash of an item as it was sent, with all that decides how it is read: equal ones need not be read again. */
+/** What an item's bytes don't tell of how it is read. With a key, because items hold secrets. */
+export const contextHash = (context: string, secretKey: Buffer): Buffer =>
+  createHmac('sha256', secretKey).update(`${RECIPE} ${READER} ${context}`).digest();
+
+/**
+ * The hash of an item as it was sent, with the `contextHash` of all that decides how it is read: equal ones need not be
+ * read again.
+ */
 export function rawHash(context: Buffer, bytes: Buffer): Buffer {
   return sha256(Buffer.concat([context, bytes]));
 }

@@ -35,8 +35,7 @@ export async function findingsOfScope(
   after: string | null,
   limit: number,
 ): Promise<StoredFinding[]> {
-  let query = db
-    .selectFrom('finding')
+  return await ofScope(db, tenantId, scope, after, limit)
     .select([
       'id',
       'evidence',
@@ -48,14 +47,38 @@ export async function findingsOfScope(
       'detail_digest',
       'created_upload_id',
     ])
+    .execute();
+}
+
+function ofScope(
+  db: Db,
+  tenantId: string,
+  { assetId, tool, category }: ScopeKey,
+  after: string | null,
+  limit: number,
+) {
+  const query = db
+    .selectFrom('finding')
     .where('tenant_id', '=', tenantId)
-    .where('asset_id', '=', scope.assetId)
-    .where('tool', '=', scope.tool)
-    .where('category', '=', scope.category)
+    .where('asset_id', '=', assetId)
+    .where('tool', '=', tool)
+    .where('category', '=', category)
     .orderBy('id')
     .limit(limit);
-  if (after !== null) query = query.where('id', '>', after);
-  return await query.execute();
+  return after === null ? query : query.where('id', '>', after);
+}
+
+/** The evidence alone of such a page. */
+export async function evidenceOfScope(
+  db: Db,
+  tenantId: string,
+  scope: ScopeKey,
+  after: string | null,
+  limit: number,
+): Promise<Pick<StoredFinding, 'id' | 'evidence' | 'start_line'>[]> {
+  return await ofScope(db, tenantId, scope, after, limit)
+    .select(['id', 'evidence', 'start_line'])
+    .execute();
 }
 
 /** What is known of a finding on one ref. */

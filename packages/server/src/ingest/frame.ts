@@ -58,7 +58,7 @@ export interface Frame {
 }
 
 /** The runner's own default asset: reports that name none land here, and merge with nobody else's. */
-function fallbackDraft(upload: UploadRow): AssetDraft {
+export function fallbackDraft(upload: UploadRow): AssetDraft {
   return {
     ref: null,
     kind: 'unclassified',
@@ -73,7 +73,7 @@ function fallbackDraft(upload: UploadRow): AssetDraft {
 const INDEXED_BYTES_MAX = 1024;
 
 /** A text that is too long to be indexed keeps its beginning; a digest of the whole keeps it distinct. */
-function indexable(text: string): string {
+export function indexable(text: string): string {
   if (Buffer.byteLength(text) <= INDEXED_BYTES_MAX) return text;
   return `${cut(text, 200)}…${hash('sha256', text, 'hex')}`;
 }

@@ -2,13 +2,13 @@
 // evidence. One bad item never takes the others along; what isn't JSON at all is refused with its place. Called by the
 // ingest story before anything is written.
 
-import { createHmac } from 'node:crypto';
 import { limits } from '@muster/contract';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
 import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import type { Located, OpenReport, Report, UploadContext } from './draft.rules.ts';
-import { evidenceOf, rawHash } from './evidence.rules.ts';
+import { contextHash, evidenceOf, rawHash } from './evidence.rules.ts';
+import { readKnown } from './known-items.ts';
 import { holdLease, type IngestDeps } from './lease.ts';
 import { Notes } from './report-notes.decode.ts';
 import { openSarif } from './sarif.decode.ts';
@@ -32,9 +32,9 @@ export interface Reading {
  * DocumentRefused, TooManyItems, DocumentFault and Problems of the body.
  */
 export async function openReport(upload: UploadRow, source: DocumentSource): Promise<Reading> {
-  const document = await source.scan();
+  const { document, frameText } = await source.scan();
   const notes = new Notes();
-  warnRepeatedMembers(document.frameText, '', notes);
+  warnRepeatedMembers(frameText, '', notes);
   const { lists: pointers, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
   const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
@@ -89,18 +89,19 @@ export async function surveyItems(
   upload: UploadRow,
   { source, document, report, lists }: Reading,
 ): Promise<Survey> {
+  const { clock, database, secretKey } = deps;
   const pass = report.pass();
   const survey = new Survey(pass.notes);
-  // Items come list by list: only the last one's context is kept. With a key, because items hold secrets.
+  const counts = new Map([...lists].map((list) => [list, document.lists.get(list)?.count ?? 0]));
+  const known = await readKnown(database.tenant(upload.tenant_id), upload, report, counts);
+  // Items come list by list: only the last one's context is kept.
   let context: { list: string; hash: Buffer } | null = null;
   const contextOf = (list: string): Buffer => {
     if (context?.list !== list) {
-      const hash = createHmac('sha256', deps.secretKey).update(report.contextOf(list)).digest();
-      context = { list, hash };
+      context = { list, hash: contextHash(report.contextOf(list), secretKey) };
     }
     return context.hash;
   };
-  const { clock } = deps;
   let heldAt = clock.monotonicMs();
   for await (const items of source.items(document, lists)) {
     for (const { bytes, list, index, members } of items) {
@@ -108,6 +109,13 @@ export async function surveyItems(
         survey.reject(tooLarge(`${list}/${index}`), null);
         continue;
       }
+      const raw = rawHash(contextOf(list), bytes);
+      const same = known.find(list, raw);
+      if (same !== null) {
+        survey.takeKnown(same);
+        continue;
+      }
+      const before = pass.notes.taken;
       const value = parseItem(bytes);
       if (members !== countMembers(value)) {
         warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
@@ -115,13 +123,15 @@ export async function surveyItems(
       const item = pass.read(value, list, index);
       if (item.outcome !== 'finding') survey.take(item, value);
       else {
-        const raw = rawHash(contextOf(list), bytes);
-        survey.takeFinding(item.draft, evidenceOf(item.draft, deps.secretKey), raw);
+        // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone.
+        const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
+        const evidence = evidenceOf(item.draft, secretKey);
+        survey.takeFinding(item.draft, evidence, tellsAll ? raw : null);
       }
     }
     if (clock.monotonicMs() - heldAt < HOLD_EVERY_MS) continue;
     heldAt = clock.monotonicMs();
-    await holdLease(deps, deps.database.tenant(upload.tenant_id), { upload, scopes: 0 }, {});
+    await holdLease(deps, database.tenant(upload.tenant_id), { upload, scopes: 0 }, {});
   }
   return survey;
 }

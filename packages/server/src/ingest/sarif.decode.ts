@@ -96,6 +96,7 @@ export function openSarif(
       contexts.set(owner, context);
       return context;
     },
+    placeOf: (list: string) => lists.get(list)?.place ?? null,
     notes,
     pass: () => newPass(lists),
   };

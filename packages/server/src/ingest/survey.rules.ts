@@ -4,7 +4,7 @@
 
 import { limits } from '@muster/contract';
 import { GrowingInts } from '../lib/growing-ints.ts';
-import type { FindingDraft, Item, Located, Report } from './draft.rules.ts';
+import type { FindingDraft, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
 import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
@@ -52,12 +52,20 @@ export class Survey {
     this.#rowOf.push(NO_ROW);
   }
 
-  /** Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent. */
-  takeFinding(draft: FindingDraft, evidence: Evidence, raw: Buffer): void {
+  /** Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent, if that tells all of it. */
+  takeFinding(draft: FindingDraft, evidence: Evidence, raw: Buffer | null): void {
     this.tally.received += 1;
     this.#rowOf.push(this.evidence.add(evidence, raw, draft.startLine));
     this.#groupOf.push(this.#group(draft.analysis, draft.asset));
     this.#suppressed.push(draft.suppressed ? 1 : 0);
+  }
+
+  /** Takes in the next item, which is a finding whose evidence is known: nothing suppresses it. */
+  takeKnown({ table, row, place }: { table: EvidenceTable; row: number; place: ItemPlace }): void {
+    this.tally.received += 1;
+    this.#rowOf.push(this.evidence.addFrom(table, row));
+    this.#groupOf.push(this.#group(place.analysis, place.asset));
+    this.#suppressed.push(0);
   }
 
   /** `item`: its text, as it may be stored; null where it wasn't read. */

@@ -98,8 +98,8 @@ function matchedItem(
   assert(read.outcome === 'finding', 'an item reads the same in every pass');
   const before = pass.notes.taken;
   const content = contentOf(read.draft);
-  // An item whose details had something to tell is read in every upload, so that every receipt tells it.
-  const withRaw = pass.notes.taken === before;
+  // An item that had something to tell is read in every upload, so that every receipt tells it.
+  const withRaw = evidence.has(row, RAW) && pass.notes.taken === before;
   const packed = evidence.pack(row, withRaw);
   if (matching.row === null) return { ...common, stored: null, content, evidence: packed };
   const { stored, row: storedRow } = matching;

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { eventually } from '../harness.ts';
 import { addTenant, countTenants, NOW_MS, temporaryDirectory } from './fixture.ts';
 
 async function withSqlite(body: (database: Database, directory: string) => Promise<void>) {
@@ -44,6 +45,16 @@ test('a list runs in the reader thread while this thread goes on; a read by key 
     const id = randomUUID();
     assert.equal(await turnsDuring(() => LONG.execute(database.tenant(id))), 0);
     assert.ok((await turnsDuring(() => LONG.execute(database.lists(id)))) > 10);
+  });
+});
+
+test('what a burst has written moves from the log into the file once it is quiet', async () => {
+  await withSqlite(async (database, directory) => {
+    const db = database.system();
+    const name = 'n'.repeat(100_000);
+    await Promise.all(Array.from({ length: 200 }, () => addTenant(db, randomUUID(), name)));
+    const bytes = async (): Promise<number> => (await stat(path.join(directory, 'muster.db'))).size;
+    await eventually(async () => (await bytes()) > 200 * name.length);
   });
 });
 

@@ -127,6 +127,46 @@ for (const backend of BACKENDS) {
     });
   });
 
+  describe(`items that are known by their bytes on ${backend}`, { concurrency: false }, () => {
+    test('they get the outcomes and warnings that reading them would give', async () => {
+      const at = `/ingest/sarif?repository_url=${fresh()}`;
+      const item = (rule: string, more: Fields = {}): Fields =>
+        sarifResult({ rule, path: `src/${rule}.js`, more });
+      const suppressed = { suppressions: [{ kind: 'inSource' }] };
+      const results = [
+        item('plain'),
+        item('quiet', suppressed),
+        item('odd', { surprising: true }),
+        item('passed', { kind: 'pass' }),
+        'no result at all',
+      ] as Fields[];
+      const first = await receiptOf(sarif(results), at);
+      const again = await receiptOf(sarif(results), at);
+      assert.deepEqual(again['warnings'], first['warnings']);
+      assert.deepEqual(again['rejections'], first['rejections']);
+      assert.equal(again['suppressed'], 1);
+      assert.deepEqual(
+        { ...addsUp(again), created: 3, unchanged: 0 },
+        addsUp(first),
+        'only created and unchanged differ',
+      );
+      // The same defect in other bytes, beside itself: one of them repeats the other, as if both were read.
+      const twice = [...results, item('plain', { properties: { seen: 'twice' } })];
+      const folded = addsUp(await receiptOf(sarif(twice), at));
+      assert.equal(folded['duplicate'], 1, JSON.stringify(folded));
+      assert.equal(folded['unchanged'], 3, JSON.stringify(folded));
+    });
+
+    test('one that was fixed meanwhile is reopened', async () => {
+      const at = `/ingest/sarif?repository_url=${fresh()}`;
+      const results = many(3, sarifResult);
+      await receiptOf(sarif(results), at);
+      assert.equal((await receiptOf(sarif(results.slice(1)), at))['resolved'], 1);
+      const findings = addsUp(await receiptOf(sarif(results), at));
+      assert.deepEqual([findings['reopened'], findings['unchanged']], [1, 2]);
+    });
+  });
+
   describe(`one truth on ${backend}`, { concurrency: false }, () => {
     test('lines that move, and absolute paths of another machine, are the same findings', async () => {
       const repository = fresh();

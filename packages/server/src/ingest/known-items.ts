@@ -1,0 +1,111 @@
+// Items that are stored just as they are sent again: what they are is known without parsing them, so that a report which
+// repeats another one is surveyed at a multiple of the speed. Only a cache: a hash that is equal stands for the same bytes
+// read in the same context (rawHash), whatever became of the stored finding since. Called by reading.ts.
+
+import { present } from '../lib/assert.ts';
+import type { Db } from '../db/db.ts';
+import { normaliseAsset } from './asset.rules.ts';
+import type { ItemPlace, Report } from './draft.rules.ts';
+import { EvidenceTable, HashChains, RAW } from './evidence-table.rules.ts';
+import { evidenceOfScope } from './finding.queries.ts';
+import { fallbackDraft, indexable } from './frame.ts';
+import { assetsByValue, type ScopeKey } from './frame.queries.ts';
+import type { UploadRow } from './upload.queries.ts';
+
+/** Rows of evidence read in one statement: 70 bytes each. */
+const PAGE_ROWS = 5000;
+
+/** Of a scope with many more findings than the report has items most would be read for nothing. */
+const KNOWN_PER_ITEM_MAX = 2;
+
+/** A row of evidence that stands for an item. */
+export interface KnownItem {
+  readonly table: EvidenceTable;
+  readonly row: number;
+  readonly place: ItemPlace;
+}
+
+interface KnownScope {
+  readonly table: EvidenceTable;
+  readonly chains: HashChains;
+}
+
+export class KnownItems {
+  readonly #report: Report;
+  readonly #scopes: ReadonlyMap<string, KnownScope>;
+
+  constructor(report: Report, scopes: ReadonlyMap<string, KnownScope>) {
+    this.#report = report;
+    this.#scopes = scopes;
+  }
+
+  /** What the item of a list is, by the hash of how it was sent; null: it has to be read. */
+  find(list: string, raw: Buffer): KnownItem | null {
+    const place = this.#scopes.size === 0 ? null : this.#report.placeOf(list);
+    const scope = place === null ? undefined : this.#scopes.get(scopeKey(this.#report, place));
+    if (place === null || scope === undefined) return null;
+    const row = scope.chains.find(raw);
+    return row === null ? null : { table: scope.table, row, place };
+  }
+}
+
+const scopeKey = ({ analyses }: Report, { analysis, asset }: ItemPlace): string => {
+  const { tool, category } = present(analyses[analysis], 'the analysis of a list');
+  return JSON.stringify([asset, tool, category]);
+};
+
+/** What the scopes hold that the report's lists are about. `items`: how many there are in them. */
+export async function readKnown(
+  db: Db,
+  upload: UploadRow,
+  report: Report,
+  lists: ReadonlyMap<string, number>,
+): Promise<KnownItems> {
+  const scopes = new Map<string, KnownScope>();
+  let room = KNOWN_PER_ITEM_MAX * [...lists.values()].reduce((sum, count) => sum + count, 0);
+  for (const list of lists.keys()) {
+    const place = report.placeOf(list);
+    if (place === null || scopes.has(scopeKey(report, place))) continue;
+    const { tool, category } = present(report.analyses[place.analysis], 'the analysis of a list');
+    const assetId = await storedAsset(db, upload, report, place.asset);
+    const table = new EvidenceTable();
+    if (assetId !== null) {
+      await fill(db, upload.tenant_id, { assetId, tool, category }, table, room);
+    }
+    room -= table.length;
+    const chains = new HashChains(table, RAW);
+    for (let row = 0; row < table.length; row += 1) if (table.has(row, RAW)) chains.add(row);
+    scopes.set(scopeKey(report, place), { table, chains });
+  }
+  return new KnownItems(report, scopes);
+}
+
+/** `asset`: index into the report's assets; null: the upload's fallback. */
+async function storedAsset(
+  db: Db,
+  upload: UploadRow,
+  report: Report,
+  asset: number | null,
+): Promise<string | null> {
+  const draft = asset === null ? fallbackDraft(upload) : report.assets.usable[asset];
+  const normal = draft === undefined ? null : normaliseAsset(draft.kind, draft.value);
+  if (normal === null) return null;
+  const rows = await assetsByValue(db, upload.tenant_id, [indexable(normal.value)]);
+  return rows.find((row) => row.kind_class === normal.kindClass)?.id ?? null;
+}
+
+async function fill(
+  db: Db,
+  tenantId: string,
+  scope: ScopeKey,
+  table: EvidenceTable,
+  rowsMax: number,
+): Promise<void> {
+  for (let after: string | null = null; table.length < rowsMax; ) {
+    const page = await evidenceOfScope(db, tenantId, scope, after, PAGE_ROWS);
+    for (const row of page) table.addPacked(row.evidence, row.start_line);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE_ROWS) return;
+    after = last.id;
+  }
+}
