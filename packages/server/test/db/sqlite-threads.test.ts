@@ -52,7 +52,9 @@ test('what a burst has written moves from the log into the file once it is quiet
   await withSqlite(async (database, directory) => {
     const db = database.system();
     const name = 'n'.repeat(100_000);
-    await Promise.all(Array.from({ length: 200 }, () => addTenant(db, randomUUID(), name)));
+    await Promise.all(
+      Array.from({ length: 200 }, (_, n) => addTenant(db, randomUUID(), `${name} ${n}`)),
+    );
     const bytes = async (): Promise<number> => (await stat(path.join(directory, 'muster.db'))).size;
     await eventually(async () => (await bytes()) > 200 * name.length);
   });
