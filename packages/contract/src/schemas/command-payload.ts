@@ -3,6 +3,7 @@
 
 import Type, { type TSchema } from 'typebox';
 import { Id } from './shapes.ts';
+import { ASSET_KINDS } from './vocabulary.ts';
 
 const Text = Type.String({ minLength: 1, maxLength: 2048 });
 const Seconds = Type.Integer({ minimum: 1, maximum: 604_800 });
@@ -32,6 +33,15 @@ export const COMMAND_PAYLOADS = {
     timeout_seconds: Type.Optional(Seconds),
     report_progress: Type.Optional(Type.Boolean()),
     custom_templates: Type.Optional(Type.Array(Template, { maxItems: 50 })),
+    // Agents pass over these. They say what a report of this scan is about that doesn't say so itself (contract §5).
+    repository_url: Type.Optional(Text),
+    asset: Type.Optional(Text),
+    asset_type: Type.Optional(Type.Enum([...ASSET_KINDS])),
+    branch: Type.Optional(Text),
+    commit_sha: Type.Optional(Text),
+    default_branch: Type.Optional(Type.Boolean()),
+    category: Type.Optional(Text),
+    coverage: Type.Optional(Type.Enum(['full', 'partial'])),
   }),
   collect: Type.Object({
     collector: Type.String({ minLength: 1, maxLength: 255 }),

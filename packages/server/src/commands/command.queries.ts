@@ -173,6 +173,25 @@ export async function heldBy(
   return new Map(rows.map((row) => [row.holder_id ?? '', Number(row.held)]));
 }
 
+/** The scans that a runner holds, the one it claimed last first. */
+export async function heldScans(
+  db: Db,
+  tenantId: string,
+  runnerId: string,
+  limit: number,
+): Promise<Pick<CommandRow, 'id' | 'payload'>[]> {
+  return await db
+    .selectFrom('command')
+    .select(['id', 'payload'])
+    .where('tenant_id', '=', tenantId)
+    .where('holder_id', '=', runnerId)
+    .where('status', 'in', HELD)
+    .where('type', '=', 'scan')
+    .orderBy('acknowledged_at', 'desc')
+    .limit(limit)
+    .execute();
+}
+
 /** How many commands wait, by pin (null: for anybody) and by what they ask of a runner. */
 export async function waitingCounts(
   db: Db,

@@ -14,11 +14,13 @@ import {
   DocumentRefused,
   type ItemPass,
   type OpenReport,
+  type ScanContext,
   type UploadContext,
 } from './draft.rules.ts';
 import { pathRoots } from './path.rules.ts';
 import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { branchName, contextAsset } from './sarif-frame.decode.ts';
+import { scanOf } from './scan-context.rules.ts';
 
 /** A document with none of these is something else. */
 const REPORT_MEMBERS = 'metadata tool assets findings dependencies relationships endpoints'.split(
@@ -39,7 +41,9 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
   // The entries come one by one; this tells what isn't a list.
   entriesOf(report.findings, `${base}/findings`, notes);
   const targets = new Targets(assets.usable, `${base}/assets`, notes);
-  const stated = contextAsset(context, notes);
+  const scan = scanOf(context, stringOf(objectOf(report.tool)?.name) ?? '');
+  const stated =
+    contextAsset(context, notes) ?? (scan === null ? null : contextAsset(scan.said, notes));
   const looks = targets.begin(stringOf(branch.repository_url), notes);
   return {
     lists: Array.isArray(report.findings) ? [`${base}/findings`] : [],
@@ -49,7 +53,8 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
       const { implicit, byRef } = targets;
       const at = `${base}/relationships`;
       const relationships = readRelationships(report.relationships, at, byRef, notes);
-      const analysis = analysisOf(report, metadata, branch, base, implicit, context, notes);
+      const said = { implicit, context, scan };
+      const analysis = analysisOf(report, metadata, branch, base, said, notes);
       const endpoints = readEndpoints(report.endpoints, `${base}/endpoints`, targets, notes);
       const implied = implicit === null ? undefined : targets.assets[implicit];
       const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
@@ -126,28 +131,30 @@ function analysisOf(
   metadata: JsonObject,
   branch: JsonObject,
   base: string,
-  asset: number | null,
-  context: UploadContext,
+  beside: { implicit: number | null; context: UploadContext; scan: ScanContext | null },
   notes: Notes,
 ): AnalysisDraft {
+  const { context, scan } = beside;
+  const said = { ...scan?.said, ...context };
   const tool = readObject('tool', report.tool, `${base}/tool`, notes);
   const toolName = notes.textOf(tool?.name, limits.nameCharsMax)?.trim() ?? 'unknown';
   // The document speaks for itself; the sender's word fills in where it is silent.
   const name = stringOf(branch.name);
-  const commit = stringOf(branch.commit_sha) ?? context.commitSha;
+  const commit = stringOf(branch.commit_sha) ?? said.commitSha;
   const claims = branch.is_default_branch;
   const isFull = stringOf(metadata.coverage_type)?.trim().toLowerCase() === 'full';
   return {
     tool: toolName.toLowerCase().replace(/\s+/g, ' '),
     toolName,
     toolVersion: notes.textOf(tool?.version, limits.nameCharsMax),
-    category: notes.text(context.category ?? '', limits.nameCharsMax),
-    asset,
-    branch: notes.text(branchName(name ?? context.branch ?? ''), limits.nameCharsMax),
+    category: notes.text(said.category ?? '', limits.nameCharsMax),
+    asset: beside.implicit,
+    commandId: scan?.commandId ?? null,
+    branch: notes.text(branchName(name ?? said.branch ?? ''), limits.nameCharsMax),
     claimsDefaultBranch:
-      claims === true || (name === null && claims !== false && context.defaultBranch === true),
+      claims === true || (name === null && claims !== false && said.defaultBranch === true),
     commitSha: commit === undefined ? null : notes.text(commit, limits.nameCharsMax),
-    coverage: context.coverage ?? (isFull ? 'full' : 'partial'),
+    coverage: context.coverage ?? (isFull ? 'full' : (said.coverage ?? 'partial')),
     succeeded: true,
     listed: Array.isArray(report.findings),
   };

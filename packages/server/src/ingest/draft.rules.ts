@@ -20,8 +20,29 @@ export interface UploadContext {
   readonly coverage?: 'full' | 'partial';
   /** The media type on a CTIS route said SARIF. */
   readonly declaredSarif?: true;
+  /** The scans that the upload may have been made for, as they stood when it arrived. */
+  readonly scans?: readonly ScanContext[];
   /** Only to tell what would become of the report (/ingest/validate): nothing of it is applied. */
   readonly rehearsal?: true;
+}
+
+/** A command of type `scan`, and what it says of the reports that are made for it. */
+export interface ScanContext {
+  readonly commandId: string;
+  readonly scanner: string;
+  /** The upload names it (`X-OpenCTEM-Command-ID`); else it is one that the runner held. */
+  readonly isNamed: boolean;
+  readonly said: Pick<
+    UploadContext,
+    | 'repositoryUrl'
+    | 'asset'
+    | 'assetType'
+    | 'branch'
+    | 'commitSha'
+    | 'defaultBranch'
+    | 'category'
+    | 'coverage'
+  >;
 }
 
 /** A place and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the document as sent. */
@@ -53,6 +74,8 @@ export interface AnalysisDraft {
   readonly category: string;
   /** Index into `assets` when the analysis as a whole names one asset (SARIF), else null (CTIS: per finding). */
   readonly asset: number | null;
+  /** The command that this was made for, if any. */
+  readonly commandId: string | null;
   /** '' = the asset's unnamed ref. */
   readonly branch: string;
   readonly claimsDefaultBranch: boolean;

@@ -5,6 +5,7 @@
 
 import { limits } from '@muster/contract';
 import { DocumentSource } from './document.ts';
+import type { Report } from './draft.rules.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
 import { type Frame, type FrameAccount, needsFallback, settleFrame } from './frame.ts';
 import { type Hold, holdLease, type IngestDeps } from './lease.ts';
@@ -41,6 +42,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
       items_total: survey.tally.received,
       items_done: 0,
       analyses: 0,
+      command_id: upload.command_id ?? commandOf(reading.report),
     };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
     if (isRehearsal(upload)) await rehearse(deps, upload, reading, survey);
@@ -50,6 +52,13 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   } catch (error) {
     return await settleFailure(deps, upload, await source.locate(error));
   }
+}
+
+/** The command that all analyses were made for; null: none, or several. */
+function commandOf({ analyses }: Report): string | null {
+  const ids = new Set(analyses.map(({ commandId }) => commandId));
+  const [only = null] = ids.size === 1 ? ids : [];
+  return only;
 }
 
 async function applyReport(

@@ -8,12 +8,14 @@ import { constants, createZstdCompress } from 'node:zlib';
 import { limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
+import { scansUnderWay } from '../commands/scans-under-way.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Encoding } from '../lib/decompress.ts';
 import { newId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { randomBytes } from '../lib/random.ts';
-import type { UploadContext } from './draft.rules.ts';
+import type { ScanContext, UploadContext } from './draft.rules.ts';
+import { scanContextOf } from './scan-context.rules.ts';
 import { seal } from './seal.format.ts';
 import {
   countNewestAnalyses,
@@ -51,6 +53,7 @@ export interface Incoming {
   readonly encoding: Encoding;
   readonly format: 'auto' | 'ctis' | 'sarif';
   readonly context: UploadContext;
+  /** The command that the sender names. */
   readonly commandId: string | null;
   readonly idempotencyKey: string | null;
   /** Digests to verify, as sent (RFC 9530): algorithm → bytes. */
@@ -75,7 +78,8 @@ export async function receiveUpload(
   const db = deps.database.tenant(tenantId);
   // Before anything is written, so that a flood costs reads only …
   await admit(deps, db, tenantId, 1);
-  const row = newRow(deps, caller, incoming);
+  const scans = await scansOf(deps, caller, incoming.commandId);
+  const row = newRow(deps, caller, incoming, scans);
   const uploadId = row.id as UploadId;
   await insertUpload(db, row);
   try {
@@ -118,7 +122,22 @@ async function admit(deps: ReceiveDeps, db: Db, tenantId: string, more: 0 | 1): 
   );
 }
 
-function newRow(deps: ReceiveDeps, caller: RunnerCaller, incoming: Incoming): UploadRow {
+/** Read while the report arrives: a runner completes its command right after. */
+async function scansOf(
+  { database }: ReceiveDeps,
+  { tenantId, runnerId }: RunnerCaller,
+  commandId: string | null,
+): Promise<ScanContext[]> {
+  const scans = await scansUnderWay(database, tenantId, runnerId, commandId);
+  return scans.map((scan) => scanContextOf(scan.commandId, scan.payload, commandId !== null));
+}
+
+function newRow(
+  deps: ReceiveDeps,
+  caller: RunnerCaller,
+  incoming: Incoming,
+  scans: readonly ScanContext[],
+): UploadRow {
   const nowMs = deps.clock.nowMs();
   const context = JSON.stringify(incoming.context);
   return {
@@ -132,7 +151,8 @@ function newRow(deps: ReceiveDeps, caller: RunnerCaller, incoming: Incoming): Up
     stored_bytes: 0,
     decoded_bytes: null,
     sha256: null,
-    context,
+    // The scans are no part of what makes two uploads the same: a repeat may come when the command has ended.
+    context: JSON.stringify(scans.length === 0 ? incoming.context : { ...incoming.context, scans }),
     context_digest: hash('sha256', `${incoming.format} ${incoming.commandId} ${context}`, 'buffer'),
     command_id: incoming.commandId,
     state: 'receiving',

@@ -7,6 +7,7 @@ import { normaliseAsset } from './asset.rules.ts';
 import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { healthOf } from './sarif-health.decode.ts';
+import { scanOf } from './scan-context.rules.ts';
 
 /** The analysis of one run, before runs of the same tool and category are merged. */
 export function analysisOf(
@@ -23,18 +24,22 @@ export function analysisOf(
     stringOf(driver?.semanticVersion) ??
     stringOf(driver?.dottedQuadFileVersion);
   const provenance = provenanceOf(run);
-  const branch = context.branch ?? stringOf(provenance?.branch) ?? '';
-  const commit = context.commitSha ?? stringOf(provenance?.revisionId);
+  const scan = scanOf(context, toolName);
+  const said = scan?.said ?? {};
+  const branch = context.branch ?? stringOf(provenance?.branch) ?? said.branch ?? '';
+  const commit = context.commitSha ?? stringOf(provenance?.revisionId) ?? said.commitSha ?? null;
+  const category = context.category ?? (categoryOf(run) || said.category) ?? '';
   return {
     tool: toolName.toLowerCase().replace(/\s+/g, ' '),
     toolName,
     toolVersion: version === null ? null : notes.text(version, limits.nameCharsMax),
-    category: notes.text(context.category ?? categoryOf(run), limits.nameCharsMax),
+    category: notes.text(category, limits.nameCharsMax),
     asset,
+    commandId: scan?.commandId ?? null,
     branch: notes.text(branchName(branch), limits.nameCharsMax),
-    claimsDefaultBranch: context.defaultBranch === true,
+    claimsDefaultBranch: (context.defaultBranch ?? said.defaultBranch) === true,
     commitSha: commit === null ? null : notes.text(commit, limits.nameCharsMax),
-    coverage: context.coverage ?? 'full',
+    coverage: context.coverage ?? said.coverage ?? 'full',
     succeeded: healthOf(run).succeeded,
     listed: Array.isArray(run.results) || hasInlineResults,
   };
@@ -65,13 +70,16 @@ function provenanceOf(run: JsonObject): JsonObject | null {
 }
 
 /**
- * The asset that sender or run names; null leaves it to the upload's fallback, never to a guess.
+ * The asset that sender, run or command names; null leaves it to the upload's fallback, never to a guess.
  */
 export function assetOf(run: JsonObject, context: UploadContext, notes: Notes): AssetDraft | null {
   const stated = contextAsset(context, notes);
   if (stated !== null) return stated;
   const uri = stringOf(provenanceOf(run)?.repositoryUri);
-  return uri === null ? null : assetDraft('repository', uri, notes);
+  if (uri !== null) return assetDraft('repository', uri, notes);
+  const tool = stringOf(objectOf(objectOf(run.tool)?.driver)?.name) ?? '';
+  const scan = scanOf(context, tool);
+  return scan === null ? null : contextAsset(scan.said, notes);
 }
 
 /** The asset that the sender names beside the document. */

@@ -80,7 +80,13 @@ export async function extendLease(
   progress: Partial<
     Pick<
       UploadRow,
-      'items_done' | 'items_total' | 'tool' | 'decoded_bytes' | 'analyses' | 'progress_attempt'
+      | 'items_done'
+      | 'items_total'
+      | 'tool'
+      | 'decoded_bytes'
+      | 'analyses'
+      | 'progress_attempt'
+      | 'command_id'
     >
   >,
 ): Promise<number> {

@@ -8,6 +8,7 @@ import {
   type Upload,
 } from '@muster/contract';
 import type { RejectionRow } from './rejection.queries.ts';
+import type { UploadContext } from './draft.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -78,12 +79,18 @@ export function uploadView(row: UploadRow): Upload {
     attempts: row.attempt,
     items_done: row.items_done,
     items_total: row.items_total,
-    context: JSON.parse(row.context) as unknown,
+    context: statedContext(row.context),
     receipt,
     problem: storedProblem(row) as Upload['problem'],
     fault: row.fault,
     raw_deleted_at: isoOrNull(row.raw_deleted_at),
   };
+}
+
+/** What the sender said beside the document; the command that it belongs to stands in `command_id`. */
+function statedContext(text: string): unknown {
+  const { scans: _, ...stated } = JSON.parse(text) as UploadContext;
+  return stated;
 }
 
 export const rejectionView = ({ pointer, code, detail, item }: RejectionRow): RejectedItem => ({

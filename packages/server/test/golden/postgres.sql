@@ -120,6 +120,9 @@ update "upload" set "state" = $1, "lease_until" = $2, "lease_holder" = $3, "not_
 -- uploads: the same before
 select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" = $3 and "context_digest" = $4 and "id" != $5 and "state" in ($6, $7, $8, $9) and "received_at" > $10 order by "id" desc limit $11
 
+-- commands: scans of a runner
+select "id", "payload" from "command" where "tenant_id" = $1 and "holder_id" = $2 and "status" in ('acknowledged', 'running') and "type" = $3 order by "acknowledged_at" desc limit $4
+
 -- uploads: in flight
 select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing')
 

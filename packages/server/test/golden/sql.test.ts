@@ -110,6 +110,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       new Uint8Array(32),
       1,
     ),
+  'commands: scans of a runner': (db) => commands.heldScans(db, ID, ID, 20),
   'uploads: in flight': (db) => uploads.inFlight(db, ID),
   'uploads: held by a worker': (db) => work.heldBy(db, ID),
   'uploads: stale raw': (db) => uploads.staleRaw(db, 1, 10),

@@ -120,6 +120,9 @@ update "upload" set "state" = ?, "lease_until" = ?, "lease_holder" = ?, "not_bef
 -- uploads: the same before
 select * from "upload" where "tenant_id" = ? and "runner_id" = ? and "sha256" = ? and "context_digest" = ? and "id" != ? and "state" in (?, ?, ?, ?) and "received_at" > ? order by "id" desc limit ?
 
+-- commands: scans of a runner
+select "id", "payload" from "command" where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "type" = ? order by "acknowledged_at" desc limit ?
+
 -- uploads: in flight
 select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" = 'receiving' union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" in ('received', 'processing')
 

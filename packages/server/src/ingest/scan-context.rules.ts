@@ -1,0 +1,67 @@
+// What the command that a report belongs to tells about it (contract §5): used where neither the request nor the report
+// says what it is about. Never a guess: a scan that doesn't name its asset, or one of several that fit, tells nothing.
+// Called by the routes (what is kept of a command) and by both readers.
+
+import { ASSET_KINDS, limits } from '@muster/contract';
+import { ipAddress } from './asset.rules.ts';
+import type { ScanContext, UploadContext } from './draft.rules.ts';
+
+/** What is kept of a command's payload beside the upload. `isNamed`: the runner said that the report belongs to it. */
+export function scanContextOf(
+  commandId: string,
+  payload: Readonly<Record<string, unknown>>,
+  isNamed: boolean,
+): ScanContext {
+  const text = (name: string): string | undefined => {
+    const value = payload[name];
+    const isUsable =
+      typeof value === 'string' && value !== '' && value.length <= limits.pathCharsMax;
+    return isUsable ? value : undefined;
+  };
+  const kind = ASSET_KINDS.find((one) => one === payload['asset_type']);
+  const coverage = (['full', 'partial'] as const).find((one) => one === payload['coverage']);
+  const stated = {
+    repositoryUrl: text('repository_url'),
+    asset: text('asset'),
+    assetType: kind,
+    branch: text('branch'),
+    commitSha: text('commit_sha'),
+    defaultBranch:
+      typeof payload['default_branch'] === 'boolean' ? payload['default_branch'] : undefined,
+    category: text('category'),
+    coverage,
+  };
+  const names = stated.repositoryUrl === undefined && stated.asset === undefined;
+  const said = Object.entries({ ...(names ? targetOf(text('target')) : {}), ...defined(stated) });
+  return { commandId, scanner: text('scanner') ?? '', isNamed, said: Object.fromEntries(said) };
+}
+
+const defined = (object: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+
+/** `https://host/path.git`, `ssh://…` and `git@host:path` are repositories wherever they are. */
+const GIT_ADDRESS =
+  /^(?:ssh:\/\/|git:\/\/|git\+|[\w.-]+@[\w.-]+:(?!\d+$))|^https?:\/\/[^?#]+\.git\/?$/i;
+
+/** Of a forge every page is one of a repository: host, then at least owner and name. */
+const FORGE =
+  /^https?:\/\/(?:[^/@]*@)?(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)\/[^/]+\/[^/]/i;
+
+/** A target that names something of its own: an address. Paths and bare names mean another thing on every machine. */
+function targetOf(target: string | undefined): UploadContext {
+  if (target === undefined) return {};
+  if (GIT_ADDRESS.test(target) || FORGE.test(target)) return { repositoryUrl: target };
+  if (/^https?:\/\//i.test(target)) return { asset: target, assetType: 'website' };
+  return ipAddress(target) === null ? {} : { asset: target, assetType: 'ip_address' };
+}
+
+/** The scan that a report of this tool belongs to; null when none fits, or several do. */
+export function scanOf(context: UploadContext, tool: string): ScanContext | null {
+  const fitting = (context.scans ?? []).filter(
+    (scan) => scan.isNamed || firstWord(scan.scanner) === firstWord(tool),
+  );
+  return fitting.length === 1 ? (fitting[0] ?? null) : null;
+}
+
+/** Agents call a scanner by its tool and how it is run (`trivy-fs`, RP §5.7), tools call themselves `Semgrep OSS`. */
+const firstWord = (name: string): string => /[a-z0-9]+/.exec(name.toLowerCase())?.[0] ?? '';
