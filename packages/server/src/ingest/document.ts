@@ -38,12 +38,17 @@ export class DocumentSource {
   readonly #db: Db;
   readonly #upload: UploadRow;
   readonly #sealKey: Buffer;
-  readonly #onPiece: () => void;
+  readonly #onPiece: () => void | Promise<void>;
   #held: Buffer[] | null = null;
   #isLarge = false;
 
-  /** `onPiece` is told as often as a piece is read, in whatever pass: the work goes on. */
-  constructor(db: Db, upload: UploadRow, sealKey: Buffer, onPiece = () => {}) {
+  /** `onPiece` is called before each piece that is read, in whatever pass. What it throws ends the pass. */
+  constructor(
+    db: Db,
+    upload: UploadRow,
+    sealKey: Buffer,
+    onPiece: () => void | Promise<void> = () => {},
+  ) {
     this.#db = db;
     this.#upload = upload;
     this.#sealKey = sealKey;
@@ -120,7 +125,7 @@ export class DocumentSource {
     let bytes = 0;
     for await (const piece of withoutMark(this.#decoded())) {
       bytes += piece.length;
-      this.#onPiece();
+      await this.#onPiece();
       this.#isLarge ||= bytes > HELD_BYTES_MAX;
       if (this.#isLarge) held.length = 0;
       else held.push(piece);

@@ -8,7 +8,7 @@ import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
 import { type Frame, type FrameAccount, needsFallback, settleFrame } from './frame.ts';
-import { type Hold, holdLease, type IngestDeps } from './lease.ts';
+import { type Hold, holdLease, type IngestDeps, leaseKeeper } from './lease.ts';
 import { makePlan } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
@@ -29,7 +29,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   if (upload.attempt - upload.progress_attempt > limits.uploadAttemptsMax) {
     return await giveUp(deps, upload);
   }
-  const source = new DocumentSource(db, upload, deps.sealKey, deps.onProgress);
+  const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   try {
     const reading = await openReport(upload, source);
     const survey = await surveyItems(deps, upload, reading);

@@ -61,3 +61,21 @@ export async function extendHold(
     extendScopes(db, upload.tenant_id, upload.id, until),
   ]);
 }
+
+/** How often the lease is extended while a document is read: far below limits.uploadLeaseMs. */
+const HOLD_EVERY_MS = 30_000;
+
+/**
+ * To be called with every piece of the document that is read, in whatever pass: extends the lease now and then, so that
+ * no document is too long for it. Throws LeaseLost.
+ */
+export function leaseKeeper(deps: IngestDeps, upload: UploadRow): () => Promise<void> {
+  const db = deps.database.tenant(upload.tenant_id);
+  let heldAtMs = deps.clock.monotonicMs();
+  return async () => {
+    deps.onProgress?.();
+    if (deps.clock.monotonicMs() - heldAtMs < HOLD_EVERY_MS) return;
+    heldAtMs = deps.clock.monotonicMs();
+    await holdLease(deps, db, { upload, scopes: 0 }, {});
+  };
+}

@@ -9,7 +9,7 @@ import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.d
 import type { Located, OpenReport, Report, UploadContext } from './draft.rules.ts';
 import { contextHash, evidenceOf, rawHash } from './evidence.rules.ts';
 import { readKnown } from './known-items.ts';
-import { holdLease, type IngestDeps } from './lease.ts';
+import type { IngestDeps } from './lease.ts';
 import { Notes } from './report-notes.decode.ts';
 import { openSarif } from './sarif.decode.ts';
 import { hasTooManyItems, Survey } from './survey.rules.ts';
@@ -80,16 +80,13 @@ function readFrame(upload: UploadRow, document: ScannedDocument, notes: Notes): 
   return openSarif(frame, counts, context, notes);
 }
 
-/** How often the lease is extended while a document is read: far below limits.uploadLeaseMs. */
-const HOLD_EVERY_MS = 30_000;
-
 /** The second pass: every item has its outcome, every finding its evidence. */
 export async function surveyItems(
   deps: IngestDeps,
   upload: UploadRow,
   { source, document, report, lists }: Reading,
 ): Promise<Survey> {
-  const { clock, database, secretKey } = deps;
+  const { database, secretKey } = deps;
   const pass = report.pass();
   const survey = new Survey(pass.notes);
   const counts = new Map([...lists].map((list) => [list, document.lists.get(list)?.count ?? 0]));
@@ -102,7 +99,6 @@ export async function surveyItems(
     }
     return context.hash;
   };
-  let heldAt = clock.monotonicMs();
   for await (const items of source.items(document, lists)) {
     for (const { bytes, list, index, members } of items) {
       if (bytes === null) {
@@ -129,9 +125,6 @@ export async function surveyItems(
         survey.takeFinding(item.draft, evidence, tellsAll ? raw : null);
       }
     }
-    if (clock.monotonicMs() - heldAt < HOLD_EVERY_MS) continue;
-    heldAt = clock.monotonicMs();
-    await holdLease(deps, database.tenant(upload.tenant_id), { upload, scopes: 0 }, {});
   }
   return survey;
 }
