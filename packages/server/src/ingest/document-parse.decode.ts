@@ -2,13 +2,14 @@
 // thrown as a DocumentFault; names that an object has twice are told, too (contract §2: the last one counts). Called by
 // document.ts and by those who read items.
 
+import { isUtf8 } from 'node:buffer';
 import { DocumentFault, type DocumentScanner } from './document-scan.decode.ts';
 import { type Notes, pointerToken } from './report-notes.decode.ts';
 
-/** The frame of a scanned document as a value. Throws DocumentFault. */
-export function parseFrame(scanner: DocumentScanner): { text: string; value: unknown } {
-  const text = scanner.end();
-  return { text, value: parse(text) };
+/** The frame of a scanned document as a value, with its bytes. Throws DocumentFault. */
+export function parseFrame(scanner: DocumentScanner): { bytes: Buffer; value: unknown } {
+  const bytes = scanner.end();
+  return { bytes, value: parseItem(bytes) };
 }
 
 /** The item as a value. Throws DocumentFault. `bytes` is not null. */
@@ -21,6 +22,13 @@ function parse(text: string): unknown {
     // The engine's own message may quote the document, and reports hold secrets.
     throw new DocumentFault('it is not JSON');
   }
+}
+
+/** Warns when not all of these bytes, which stand at `pointer`, are UTF-8: reading them put U+FFFD in their place. */
+export function warnInvalidUtf8(bytes: Buffer, pointer: string, notes: Notes): void {
+  if (isUtf8(bytes)) return;
+  const detail = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
+  notes.warn(pointer, 'invalid_utf8', detail);
 }
 
 /** Members of all objects of a value: fewer than were written where a name came twice. */

@@ -127,12 +127,12 @@ export class DocumentScanner {
     return items;
   }
 
-  /** The frame's text once all pieces are in. Throws DocumentFault when the document ends too early. */
-  end(): string {
+  /** The frame's bytes once all pieces are in. Throws DocumentFault when the document ends too early. */
+  end(): Buffer {
     if (this.#mode === 'list' || this.#mode === 'item' || this.#mode === 'scalar') {
       throw new DocumentFault('the document ends inside a list of items');
     }
-    return this.#frame.toString('utf8', 0, this.#frameBytes);
+    return this.#frame.subarray(0, this.#frameBytes);
   }
 
   /** Keeps a part of the frame; the items' passes have no use for it. */

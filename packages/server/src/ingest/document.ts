@@ -56,10 +56,10 @@ export class DocumentSource {
   }
 
   /**
-   * The first pass: the frame, also as JSON with its lists of items empty, and how many items stand where. Problems: as
-   * of `pieces`, and invalid_json.
+   * The first pass: the frame, also as the bytes of JSON with its lists of items empty, and how many items stand where.
+   * Problems: as of `pieces`, and invalid_json.
    */
-  async scan(): Promise<{ document: ScannedDocument; frameText: string }> {
+  async scan(): Promise<{ document: ScannedDocument; frameBytes: Buffer }> {
     const scanner = new DocumentScanner(null);
     let decodedBytes = 0;
     try {
@@ -71,8 +71,8 @@ export class DocumentSource {
         const detail = 'The body is empty; a report was expected.';
         throw new Problem('invalid_json', detail, { pointer: '' });
       }
-      const { text: frameText, value: frame } = parseFrame(scanner);
-      return { document: { frame, lists: scanner.lists, decodedBytes }, frameText };
+      const { bytes: frameBytes, value: frame } = parseFrame(scanner);
+      return { document: { frame, lists: scanner.lists, decodedBytes }, frameBytes };
     } catch (error) {
       throw await this.locate(error);
     }

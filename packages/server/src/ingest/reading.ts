@@ -5,7 +5,12 @@
 import { limits } from '@muster/contract';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
-import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
+import {
+  countMembers,
+  parseItem,
+  warnInvalidUtf8,
+  warnRepeatedMembers,
+} from './document-parse.decode.ts';
 import type { Located, OpenReport, Report, UploadContext } from './draft.rules.ts';
 import { contextHash, evidenceOf, rawHash } from './evidence.rules.ts';
 import { readKnown } from './known-items.ts';
@@ -32,9 +37,10 @@ export interface Reading {
  * DocumentRefused, TooManyItems, DocumentFault and Problems of the body.
  */
 export async function openReport(upload: UploadRow, source: DocumentSource): Promise<Reading> {
-  const { document, frameText } = await source.scan();
+  const { document, frameBytes } = await source.scan();
   const notes = new Notes();
-  warnRepeatedMembers(frameText, '', notes);
+  warnInvalidUtf8(frameBytes, '', notes);
+  warnRepeatedMembers(frameBytes.toString('utf8'), '', notes);
   const { lists: pointers, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
   const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
@@ -112,6 +118,7 @@ export async function surveyItems(
         continue;
       }
       const before = pass.notes.taken;
+      warnInvalidUtf8(bytes, `${list}/${index}`, pass.notes);
       const value = parseItem(bytes);
       if (members !== countMembers(value)) {
         warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);

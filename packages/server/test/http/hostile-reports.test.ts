@@ -98,6 +98,17 @@ describe('sizes', () => {
     assert.equal(receipt.findings.received, 0);
   });
 
+  test('bytes that are not UTF-8 are replaced, and told with the item and the frame that hold them', async () => {
+    const text = report([item('valid'), item('caf\u00ff'), item('plain')].join(), ',"x":"\u00ff"');
+    const receipt = await receiptOf([Buffer.from(text, 'latin1')]);
+    assert.equal(receipt.findings.created, 3);
+    const told = receipt.warnings.filter(({ code }) => code === 'invalid_utf8');
+    assert.deepEqual(
+      told.map(({ pointer }) => pointer),
+      ['', '/findings/1'],
+    );
+  });
+
   test('a report that comes byte by byte is read like any other', async () => {
     const bytes = Buffer.from(report([item('bytes-1'), item('bytes-é😀')].join()));
     const receipt = await receiptOf([...bytes].map((byte) => Buffer.from([byte])));
