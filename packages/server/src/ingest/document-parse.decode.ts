@@ -2,7 +2,6 @@
 // thrown as a DocumentFault; names that an object has twice are told, too (contract §2: the last one counts). Called by
 // document.ts and by those who read items.
 
-import { isUtf8 } from 'node:buffer';
 import { DocumentFault, type DocumentScanner } from './document-scan.decode.ts';
 import { type Notes, pointerToken } from './report-notes.decode.ts';
 
@@ -22,13 +21,6 @@ function parse(text: string): unknown {
     // The engine's own message may quote the document, and reports hold secrets.
     throw new DocumentFault('it is not JSON');
   }
-}
-
-/** Warns when not all of these bytes, which stand at `pointer`, are UTF-8: reading them put U+FFFD in their place. */
-export function warnInvalidUtf8(bytes: Buffer, pointer: string, notes: Notes): void {
-  if (isUtf8(bytes)) return;
-  const detail = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
-  notes.warn(pointer, 'invalid_utf8', detail);
 }
 
 /** Members of all objects of a value: fewer than were written where a name came twice. */

@@ -2,15 +2,11 @@
 // evidence. One bad item never takes the others along; what isn't JSON at all is refused with its place. Called by the
 // ingest story before anything is written.
 
+import { isUtf8 } from 'node:buffer';
 import { limits } from '@muster/contract';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
-import {
-  countMembers,
-  parseItem,
-  warnInvalidUtf8,
-  warnRepeatedMembers,
-} from './document-parse.decode.ts';
+import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import type { Located, OpenReport, Report, UploadContext } from './draft.rules.ts';
 import { contextHash, evidenceOf, rawHash } from './evidence.rules.ts';
 import { readKnown } from './known-items.ts';
@@ -39,7 +35,7 @@ export interface Reading {
 export async function openReport(upload: UploadRow, source: DocumentSource): Promise<Reading> {
   const { document, frameBytes } = await source.scan();
   const notes = new Notes();
-  warnInvalidUtf8(frameBytes, '', notes);
+  if (!isUtf8(frameBytes)) notes.warn('', 'invalid_utf8', NOT_UTF8);
   warnRepeatedMembers(frameBytes.toString('utf8'), '', notes);
   const { lists: pointers, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
@@ -86,6 +82,8 @@ function readFrame(upload: UploadRow, document: ScannedDocument, notes: Notes): 
   return openSarif(frame, counts, context, notes);
 }
 
+const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
+
 /** The second pass: every item has its outcome, every finding its evidence. */
 export async function surveyItems(
   deps: IngestDeps,
@@ -118,7 +116,7 @@ export async function surveyItems(
         continue;
       }
       const before = pass.notes.taken;
-      warnInvalidUtf8(bytes, `${list}/${index}`, pass.notes);
+      if (!isUtf8(bytes)) pass.notes.warn(`${list}/${index}`, 'invalid_utf8', NOT_UTF8);
       const value = parseItem(bytes);
       if (members !== countMembers(value)) {
         warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
