@@ -18,6 +18,9 @@ const PAGE_ROWS = 5000;
 /** Of a scope with many more findings than the report has items most would be read for nothing. */
 const KNOWN_PER_ITEM_MAX = 2;
 
+/** A log may have many thousand runs, each with a scope of its own. */
+const SCOPES_MAX = 100;
+
 /** A row of evidence that stands for an item. */
 export interface KnownItem {
   readonly table: EvidenceTable;
@@ -66,6 +69,7 @@ export async function readKnown(
   for (const list of lists.keys()) {
     const place = report.placeOf(list);
     if (place === null || scopes.has(scopeKey(report, place))) continue;
+    if (scopes.size === SCOPES_MAX) break;
     const { tool, category } = present(report.analyses[place.analysis], 'the analysis of a list');
     const assetId = await storedAsset(db, upload, report, place.asset);
     const table = new EvidenceTable();

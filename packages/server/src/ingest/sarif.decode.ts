@@ -2,7 +2,7 @@
 // many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
 // Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { limits } from '@muster/contract';
 import {
   type AnalysisDraft,
@@ -142,8 +142,16 @@ function contextOf(list: ResultList | undefined): string {
     const provenance = objectOf(entry);
     return [provenance?.repositoryUri, provenance?.mappedTo];
   });
-  const said = [place.tool, place.repository, invocations, mapped, lasting];
-  return hash('sha256', JSON.stringify(said));
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([place.tool, place.repository, invocations, mapped]));
+  // Entry by entry: a run may have a hundred thousand artifacts. JSON has no line feeds of its own.
+  for (const [name, value] of lasting) {
+    hash.update(`\n${JSON.stringify(name)}`);
+    for (const entry of Array.isArray(value) ? value : [value]) {
+      hash.update(`\n ${JSON.stringify(entry)}`);
+    }
+  }
+  return hash.digest('hex');
 }
 
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
