@@ -3,24 +3,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDatabase } from '../../src/db/db.ts';
 import { largeSarif } from '../generate/reports.ts';
-import {
-  type Backend,
-  BACKENDS,
-  emptyPlace,
-  eventually,
-  type Place,
-  type SpawnedServer,
-  spawnServer,
-} from '../harness.ts';
+import { type Backend, BACKENDS, eventually } from '../harness.ts';
+import { close, killAndStart, open, operator, runner, type Scene } from './killing.ts';
 import { REPOSITORY, SARIF } from './reports.ts';
 import {
   allFindings,
   allUploads,
   finished,
   jobOf,
-  type Party,
   receiptOf,
   send,
   sendAgain,
@@ -32,54 +23,6 @@ const ITEMS = 6000;
 const ITEMS_ON: Record<Backend, number> = { sqlite: ITEMS, postgres: 3000 };
 const QUERY = { repository_url: REPOSITORY, branch: 'main' };
 const ASYNC = { prefer: 'respond-async' };
-
-/** An installation whose process comes and goes. */
-interface Scene {
-  readonly backend: Backend;
-  readonly place: Place;
-  server: SpawnedServer;
-  readonly runnerKey: string;
-  readonly operatorToken: string;
-}
-
-async function open(backend: Backend): Promise<Scene> {
-  const place = await emptyPlace(backend);
-  const server = await spawnServer(place);
-  const { runnerKey, operatorToken } = server;
-  return { backend, place, server, runnerKey, operatorToken };
-}
-
-async function close({ server, place }: Scene): Promise<void> {
-  await server.stop('SIGKILL');
-  await place.remove();
-}
-
-const runner = ({ server, runnerKey }: Scene): Party => ({ url: server.url, key: runnerKey });
-const operator = ({ server, operatorToken }: Scene): Party => ({
-  url: server.url,
-  key: operatorToken,
-});
-
-async function killAndStart(scene: Scene): Promise<void> {
-  assert.equal(await scene.server.stop('SIGKILL'), null);
-  if (scene.backend === 'postgres') await endLeases(scene.place);
-  scene.server = await spawnServer(scene.place);
-}
-
-/** On PostgreSQL another node could hold the upload, so that a start waits for the lease: its minute passes here. */
-async function endLeases(place: Place): Promise<void> {
-  const url = place.env['MUSTER_DATABASE_URL'] as string;
-  const database = await openDatabase({ url, directory: '' });
-  const ended = { lease_until: 0 };
-  await database
-    .system()
-    .updateTable('upload')
-    .set(ended)
-    .where('state', '=', 'processing')
-    .execute();
-  await database.system().updateTable('scope').set(ended).execute();
-  await database.close();
-}
 
 /** Hands in without waiting for the receipt; returns the job. */
 async function hand(scene: Scene, document: unknown): Promise<string> {
