@@ -25,7 +25,7 @@ import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import { serviceRoutes } from './http/service.routes.ts';
 import { type IngestRoutesDeps, ingestRoutes } from './ingest/ingest.routes.ts';
-import { pruneUploads } from './ingest/uploads.ts';
+import { pruneUploads } from './ingest/retention.ts';
 import { IngestWorkers, releaseAll, WATCH_EVERY_MS, type WorkersDeps } from './ingest/workers.ts';
 import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
 import { Authenticator } from './keys/authenticate.ts';
@@ -94,7 +94,7 @@ export async function startApp(
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory, embedded);
     await verifyMasterKey(database, masterKey, clock.nowMs());
     // Nobody else writes to an embedded database: what was being processed when the process ended is free again.
-    if (embedded) await releaseAll(database);
+    if (embedded) await releaseAll(database, clock);
     return await wire(config, clock, log, { ...machine(), ...ports }, database, masterKey);
   } catch (error) {
     await database.close();

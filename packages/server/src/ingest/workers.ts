@@ -10,8 +10,9 @@ import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { FromWorker, IngestWorkerData, Served, ToWorker } from './ingest.worker.ts';
+import { giveUpArriving } from './retention.ts';
 import { setBack } from './setbacks.ts';
-import { allReceiving, deleteReceiving, findUpload, type UploadRow } from './upload.queries.ts';
+import { findUpload, type UploadRow } from './upload.queries.ts';
 import { heldBy, releaseAllHeld } from './upload-work.queries.ts';
 
 export interface WorkersDeps {
@@ -226,10 +227,7 @@ export class IngestWorkers {
 }
 
 /** At the start of the only process on this database nobody else can hold an upload: all leases are void. */
-export async function releaseAll(database: Database): Promise<number> {
-  // Nobody can be sending to a process that has just begun.
-  for (const { tenant_id: tenantId, id } of await allReceiving(database.systemLists())) {
-    await database.transaction('system', async (tx) => deleteReceiving(tx, tenantId, id));
-  }
+export async function releaseAll(database: Database, clock: Clock): Promise<number> {
+  await giveUpArriving(database, clock);
   return await releaseAllHeld(database.system());
 }

@@ -121,19 +121,43 @@ update "upload" set "state" = $1, "lease_until" = $2, "lease_holder" = $3, "not_
 select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" = $3 and "context_digest" = $4 and "id" != $5 and "state" in ($6, $7, $8, $9) and "received_at" > $10 order by "id" desc limit $11
 
 -- uploads: in flight
-select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing')
+select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' and "finished_at" is null union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing')
 
 -- uploads: held by a worker
 select * from "upload" where "state" in ('received', 'processing') and "state" = 'processing' and "lease_holder" = $1
 
--- uploads: stale raw
-select "tenant_id", "id" from "upload" where "finished_at" < $1 and "finished_at" is not null and "raw_deleted_at" is null and "state" in ($2, $3, $4) order by "finished_at" limit $5
+-- uploads: a chunk
+insert into "upload_chunk" ("tenant_id", "upload_id", "seq", "sealed") select "tenant_id", "id", $1 as "seq", $2 as "sealed" from "upload" where "tenant_id" = $3 and "id" = $4 and "state" = 'receiving' and "finished_at" is null
 
--- uploads: some chunks
+-- uploads: newest page
+select * from "upload" where "tenant_id" = $1 and not (state = 'receiving' and finished_at is not null) and "id" < $2 order by "id" desc limit $3
+
+-- retention: give up one
+update "upload" set "finished_at" = $1 where "tenant_id" = $2 and "id" = $3 and "state" = 'receiving' and "finished_at" is null
+
+-- retention: give up the quiet
+update "upload" set "finished_at" = $1 where "state" = 'receiving' and "finished_at" is null and "received_at" < $2
+
+-- retention: next given up
+select "tenant_id", "id", "state" from "upload" where "state" = 'receiving' and "finished_at" is not null limit $1 for update skip locked
+
+-- retention: next rehearsed
+select "tenant_id", "id", "state" from "upload" where "rehearsal" = 1 and "raw_deleted_at" is null and "state" in ($1, $2, $3) limit $4 for update skip locked
+
+-- retention: next stale
+select "tenant_id", "id", "state" from "upload" where "finished_at" < $1 and "finished_at" is not null and "raw_deleted_at" is null and "state" in ($2, $3, $4) order by "finished_at" limit $5 for update skip locked
+
+-- retention: unwanted now
+select "tenant_id", "id", "state" from "upload" where "tenant_id" = $1 and "id" = $2 and "finished_at" is not null and "raw_deleted_at" is null and ("state" = 'receiving' or "rehearsal" = 1) limit $3 for update skip locked
+
+-- retention: some chunks
 delete from "upload_chunk" where "tenant_id" = $1 and "upload_id" = $2 and "seq" < (select min("first"."seq") + $3 as "end" from "upload_chunk" as "first" where "first"."tenant_id" = $4 and "first"."upload_id" = $5)
 
--- uploads: given up
-select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished_at" is not null limit $1
+-- retention: some rejections
+delete from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" < (select min("first"."seq") + $3 as "end" from "upload_rejection" as "first" where "first"."tenant_id" = $4 and "first"."upload_id" = $5)
+
+-- retention: some rehearsals
+with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and "raw_deleted_at" < $1 limit $2 for update skip locked) delete from "upload" where (tenant_id, id) in (select tenant_id, id from old)
 
 -- uploads: rejections
 select * from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" > $3 order by "seq" limit $4
