@@ -331,6 +331,7 @@ create table analysis (
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)
 );
+create index analysis_by_upload on analysis (tenant_id, last_upload_id);
 
 -- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version. depends_on: a JSON list of the
 -- identities that this one depends on, as the newest report has it.

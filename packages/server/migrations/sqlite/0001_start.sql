@@ -331,6 +331,7 @@ create table analysis (
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)
 ) strict, without rowid;
+create index analysis_by_upload on analysis (tenant_id, last_upload_id);
 
 -- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version. depends_on: a JSON list of the
 -- identities that this one depends on, as the newest report has it.
@@ -479,6 +480,8 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('upload', 'upload_by_content', '100000 100000 1000 1'),
   ('upload', 'upload_by_command', '50000 50000 1'),
   ('upload_chunk', 'sqlite_autoindex_upload_chunk_1', '1000000 1000000 10 1'),
+  ('analysis', 'analysis', '100000 100000 5 2 1'),
+  ('analysis', 'analysis_by_upload', '100000 100000 2'),
   ('asset', 'asset', '10000 10000 1'),
   ('asset', 'asset_by_value', '10000 10000 2000 1'),
   ('asset_ref', 'asset_ref', '50000 50000 1'),

@@ -120,6 +120,9 @@ update "upload" set "state" = $1, "lease_until" = $2, "lease_holder" = $3, "not_
 -- uploads: the same before
 select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" = $3 and "context_digest" = $4 and "id" != $5 and "state" in ($6, $7, $8, $9) and "received_at" > $10 order by "id" desc limit $11
 
+-- uploads: analyses that it is the newest of
+select count(*) as "analyses" from "analysis" where "tenant_id" = $1 and "last_upload_id" = $2
+
 -- uploads: in flight
 select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' and "finished_at" is null union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing')
 

@@ -120,6 +120,9 @@ update "upload" set "state" = ?, "lease_until" = ?, "lease_holder" = ?, "not_bef
 -- uploads: the same before
 select * from "upload" where "tenant_id" = ? and "runner_id" = ? and "sha256" = ? and "context_digest" = ? and "id" != ? and "state" in (?, ?, ?, ?) and "received_at" > ? order by "id" desc limit ?
 
+-- uploads: analyses that it is the newest of
+select count(*) as "analyses" from "analysis" where "tenant_id" = ? and "last_upload_id" = ?
+
 -- uploads: in flight
 select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" = 'receiving' and "finished_at" is null union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" in ('received', 'processing')
 
