@@ -77,6 +77,11 @@ export const limits = {
   uploadKeepMs: 30 * DAY_MS,
   /** Uploads of one tenant that are arriving, waiting or in work; more get 429. Each takes a worker about a second. */
   uploadsWaitingPerTenantMax: 200,
+  /**
+   * The same of one runner: a quarter, so that one with many slow bodies leaves room for the others of its tenant. Half of
+   * it would hold up a runner that empties its spool.
+   */
+  uploadsWaitingPerRunnerMax: 50,
   /** `GET /ingest/jobs/{id}?wait=`. */
   jobWaitSecondsMax: 60,
   fingerprintsCheckMax: 50_000,

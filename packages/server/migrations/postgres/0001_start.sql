@@ -227,7 +227,7 @@ create table upload (
   primary key (tenant_id, id)
 );
 create index upload_waiting on upload (tenant_id, runner_id, received_at, id) where state in ('received', 'processing');
-create index upload_receiving on upload (tenant_id, received_at) where state = 'receiving';
+create index upload_receiving on upload (tenant_id, runner_id) where state = 'receiving';
 create index upload_raw on upload (finished_at) where finished_at is not null and raw_deleted_at is null;
 create index upload_rehearsal on upload (raw_deleted_at) where rehearsal = 1;
 create index upload_by_content on upload (tenant_id, runner_id, sha256);

@@ -227,7 +227,7 @@ create table upload (
   primary key (tenant_id, id)
 ) strict, without rowid;
 create index upload_waiting on upload (tenant_id, runner_id, received_at, id) where state in ('received', 'processing');
-create index upload_receiving on upload (tenant_id, received_at) where state = 'receiving';
+create index upload_receiving on upload (tenant_id, runner_id) where state = 'receiving';
 create index upload_raw on upload (finished_at) where finished_at is not null and raw_deleted_at is null;
 create index upload_rehearsal on upload (raw_deleted_at) where rehearsal = 1;
 create index upload_by_content on upload (tenant_id, runner_id, sha256);
@@ -476,7 +476,7 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('scan_session', 'scan_session_running', '100 1'),
   ('upload', 'upload', '100000 100000 1'),
   ('upload', 'upload_waiting', '100 10 10 1'),
-  ('upload', 'upload_receiving', '100 1'),
+  ('upload', 'upload_receiving', '100 10 2'),
   ('upload', 'upload_by_content', '100000 100000 1000 1'),
   ('upload', 'upload_by_command', '50000 50000 1'),
   ('upload_chunk', 'sqlite_autoindex_upload_chunk_1', '1000000 1000000 10 1'),

@@ -74,13 +74,13 @@ export async function receiveUpload(
   const { tenantId } = caller;
   const db = deps.database.tenant(tenantId);
   // Before anything is written, so that a flood costs reads only …
-  await admit(deps, db, tenantId, 1);
+  await admit(deps, db, caller, 1);
   const row = newRow(deps, caller, incoming);
   const uploadId = row.id as UploadId;
   await insertUpload(db, row);
   try {
     // … and once it counts itself: of many that come at once, no more stay than there is room for.
-    await admit(deps, db, tenantId, 0);
+    await admit(deps, db, caller, 0);
     const arrived = await storeBody(deps, row, incoming);
     const received =
       (await findEarlier(deps, row, incoming, arrived.sha256)) ??
@@ -100,24 +100,31 @@ export async function receiveUpload(
 const retryAfterSeconds = (uploads: number, paceMs: number): number =>
   Math.min(Math.max(Math.ceil((uploads * paceMs) / 2000), 1), 300);
 
-/** Whether the tenant may have what it has in flight and `more` than that. Problems: rate_limited, storage_full. */
-async function admit(deps: ReceiveDeps, db: Db, tenantId: string, more: 0 | 1): Promise<void> {
+/** Whether tenant and runner may have what they have in flight and `more` than that. Problems: rate_limited, storage_full. */
+async function admit(
+  deps: ReceiveDeps,
+  db: Db,
+  { tenantId, runnerId }: { readonly tenantId: string; readonly runnerId: string },
+  more: 0 | 1,
+): Promise<void> {
   if (deps.isStorageLow()) {
     throw new Problem('storage_full', 'The disk of the server is nearly full.');
   }
-  const { uploads, bytes } = await inFlight(db, tenantId);
+  const { uploads, bytes, byRunner } = await inFlight(db, tenantId);
+  const own = byRunner.get(runnerId) ?? 0;
+  if (own + more > limits.uploadsWaitingPerRunnerMax) throw tooManyOf('runner', own, deps);
   const tooMany = uploads + more > limits.uploadsWaitingPerTenantMax;
   // An upload that is alone is never too large for the queue: nobody would make room for it.
   const tooMuch = bytes + more > deps.waitingBytesMax && uploads + more > 1;
-  if (!tooMany && !tooMuch) return;
-  throw new Problem(
-    'rate_limited',
-    `${uploads} uploads of this tenant are waiting to be processed.`,
-    {
-      retryAfterSeconds: retryAfterSeconds(uploads, deps.paceMs()),
-    },
-  );
+  if (tooMany || tooMuch) throw tooManyOf('tenant', uploads, deps);
 }
+
+const tooManyOf = (whose: 'runner' | 'tenant', uploads: number, deps: ReceiveDeps): Problem =>
+  new Problem(
+    'rate_limited',
+    `${uploads} uploads of this ${whose} are arriving or waiting to be processed.`,
+    { retryAfterSeconds: retryAfterSeconds(uploads, deps.paceMs()) },
+  );
 
 function newRow(deps: ReceiveDeps, caller: RunnerCaller, incoming: Incoming): UploadRow {
   const nowMs = deps.clock.nowMs();
@@ -254,7 +261,7 @@ async function storeChunks(
     pendingBytes = 0;
     if (seq % CHUNKS_PER_ADMISSION !== 0) return;
     await noteArrival(deps, row, arrival);
-    await admit(deps, db, row.tenant_id, 0);
+    await admit(deps, db, { tenantId: row.tenant_id, runnerId: row.runner_id }, 0);
   };
   for await (const chunk of source) {
     pending.push(chunk);

@@ -163,6 +163,8 @@ export interface InFlight {
   readonly uploads: number;
   /** As stored: sealed and compressed. */
   readonly bytes: number;
+  /** How many of the uploads each runner has; none are missing. */
+  readonly byRunner: ReadonlyMap<string, number>;
 }
 
 /** What of one tenant is arriving, waiting or in work. */
@@ -171,10 +173,12 @@ export async function inFlight(db: Db, tenantId: string): Promise<InFlight> {
     db
       .selectFrom('upload')
       .select([
+        'runner_id',
         sql<number>`count(*)`.as('uploads'),
         sql<number>`coalesce(sum(stored_bytes), 0)`.as('bytes'),
       ])
       .where('tenant_id', '=', tenantId)
+      .groupBy('runner_id')
       .$call((query) =>
         states === 'arriving'
           ? query.where('state', '=', RECEIVING).where('finished_at', 'is', null)
@@ -182,7 +186,12 @@ export async function inFlight(db: Db, tenantId: string): Promise<InFlight> {
       );
   // Two parts, because each has its partial index.
   const rows = await part('arriving').unionAll(part('waiting')).execute();
+  const byRunner = new Map<string, number>();
+  for (const { runner_id: runnerId, uploads } of rows) {
+    byRunner.set(runnerId, (byRunner.get(runnerId) ?? 0) + Number(uploads));
+  }
   return {
+    byRunner,
     uploads: rows.reduce((sum, row) => sum + Number(row.uploads), 0),
     bytes: rows.reduce((sum, row) => sum + Number(row.bytes), 0),
   };

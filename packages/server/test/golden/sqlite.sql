@@ -124,7 +124,7 @@ select * from "upload" where "tenant_id" = ? and "runner_id" = ? and "sha256" = 
 select count(*) as "analyses" from "analysis" where "tenant_id" = ? and "last_upload_id" = ?
 
 -- uploads: in flight
-select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" = 'receiving' and "finished_at" is null union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" in ('received', 'processing')
+select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" = 'receiving' and "finished_at" is null group by "runner_id" union all select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" in ('received', 'processing') group by "runner_id"
 
 -- uploads: held by a worker
 select * from "upload" where "state" in ('received', 'processing') and "state" = 'processing' and "lease_holder" = ?
