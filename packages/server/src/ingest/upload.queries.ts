@@ -2,6 +2,7 @@
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
+import { idValue } from '../db/dialect.ts';
 import type { UploadTable } from '../db/tables.ts';
 
 /** As literals, not parameters: only then the partial indexes upload_waiting and upload_receiving are used. */
@@ -90,6 +91,23 @@ export async function findUpload(
     .where('id', '=', id)
     .where(isWanted)
     .executeTakeFirst();
+}
+
+/** Which of these have ended (system scope). */
+export async function endedAmong(
+  db: Db,
+  uploads: readonly { readonly tenantId: string; readonly uploadId: string }[],
+): Promise<string[]> {
+  const pairs = uploads.map(
+    ({ tenantId, uploadId }) => sql`(${idValue(db, tenantId)}, ${idValue(db, uploadId)})`,
+  );
+  const rows = await db
+    .selectFrom('upload')
+    .select('id')
+    .where(sql<boolean>`(tenant_id, id) in (values ${sql.join(pairs)})`)
+    .where('finished_at', 'is not', null)
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 export interface Arrived {

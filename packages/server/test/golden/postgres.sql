@@ -123,6 +123,9 @@ select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" 
 -- uploads: analyses that it is the newest of
 select count(*) as "analyses" from "analysis" where "tenant_id" = $1 and "last_upload_id" = $2
 
+-- uploads: ended among
+select "id" from "upload" where (tenant_id, id) in (values ($1::uuid, $2::uuid)) and "finished_at" is not null
+
 -- uploads: in flight
 select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' and "finished_at" is null group by "runner_id" union all select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing') group by "runner_id"
 

@@ -112,6 +112,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       1,
     ),
   'uploads: analyses that it is the newest of': (db) => uploads.countNewestAnalyses(db, ID, ID),
+  'uploads: ended among': (db) => uploads.endedAmong(db, [{ tenantId: ID, uploadId: ID }]),
   'uploads: in flight': (db) => uploads.inFlight(db, ID),
   'uploads: held by a worker': (db) => work.heldBy(db, ID),
   'uploads: a chunk': (db) => uploads.insertChunk(db, ID, ID, 0, new Uint8Array(1)),
