@@ -57,13 +57,18 @@ export const limits = {
   uploadStallMs: 4 * MINUTE_MS,
   /** Claims of one upload without any progress before it is set aside: a poisonous document must not run for ever. */
   uploadAttemptsMax: 3,
-  /** A body that stopped arriving: its pieces are removed after this. */
-  uploadReceivingMs: 6 * HOUR_MS,
+  /**
+   * A body of which nothing arrived for so long is given up: its sender is gone, or the node that it came to. Senders that
+   * are there are cut off long before (bodyRateWindowMs); half of it would hurt nodes whose clocks differ.
+   */
+  uploadQuietMs: 5 * MINUTE_MS,
+  /** While a body arrives, this is written down so often: a fifth of uploadQuietMs. */
+  uploadArrivalNoteMs: 1 * MINUTE_MS,
   /** The request waits for its receipt until then after its headers arrived (contract §5); clients give up at 30 s. */
   uploadAnswerAfterHeadersMs: 25 * SECOND_MS,
   /** … and at most this long after its last byte. */
   uploadAnswerAfterBodyMs: 20 * SECOND_MS,
-  /** A stored answer comes again for this long to the same Idempotency-Key. */
+  /** A stored answer comes again for this long to the same Idempotency-Key; a rehearsal is kept for no longer. */
   idempotencyMs: 24 * HOUR_MS,
   idempotencyKeyCharsMax: 255,
   /** An answer that could not be written out comes again to the identical upload for this long. */
@@ -72,6 +77,11 @@ export const limits = {
   uploadKeepMs: 30 * DAY_MS,
   /** Uploads of one tenant that are arriving, waiting or in work; more get 429. Each takes a worker about a second. */
   uploadsWaitingPerTenantMax: 200,
+  /**
+   * The same of one runner: a quarter, so that one with many slow bodies leaves room for the others of its tenant. Half of
+   * it would hold up a runner that empties its spool.
+   */
+  uploadsWaitingPerRunnerMax: 50,
   /** `GET /ingest/jobs/{id}?wait=`. */
   jobWaitSecondsMax: 60,
   fingerprintsCheckMax: 50_000,

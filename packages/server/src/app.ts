@@ -12,6 +12,7 @@ import { Wake } from './commands/wake.ts';
 import { WorkBoard } from './commands/work-board.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
+import { reusableBytes } from './db/dialect.ts';
 import { migrate } from './db/migrate.ts';
 import { sweepAcceptances } from './findings/findings.ts';
 import type { HeartbeatDeps } from './heartbeat/heartbeat.ts';
@@ -25,7 +26,7 @@ import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import { serviceRoutes } from './http/service.routes.ts';
 import { type IngestRoutesDeps, ingestRoutes } from './ingest/ingest.routes.ts';
-import { pruneUploads } from './ingest/uploads.ts';
+import { pruneUploads } from './ingest/retention.ts';
 import { IngestWorkers, releaseAll, WATCH_EVERY_MS, type WorkersDeps } from './ingest/workers.ts';
 import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
 import { Authenticator } from './keys/authenticate.ts';
@@ -62,6 +63,8 @@ export interface RunningApp {
 /** What tests put in the place of the machine. */
 export interface Ports {
   readonly freeBytes: FreeBytes;
+  /** Free inside the file of the database. */
+  readonly reusableBytes: (database: Database) => Promise<number>;
   /** A module that meets every upload in its thread (ingest.worker.ts). */
   readonly ingestProbe: string | null;
   /** By how much runners should slow down after a flush of presence that took so many milliseconds. */
@@ -72,6 +75,7 @@ function machine(): Ports {
   const lag = new LoopLag();
   return {
     freeBytes: freeBytesOf,
+    reusableBytes: (database) => reusableBytes(database.system()),
     ingestProbe: null,
     loadOf: (flushMs) => loadFactor(flushMs, lag.takeP99Ms()),
   };
@@ -94,7 +98,7 @@ export async function startApp(
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory, embedded);
     await verifyMasterKey(database, masterKey, clock.nowMs());
     // Nobody else writes to an embedded database: what was being processed when the process ended is free again.
-    if (embedded) await releaseAll(database);
+    if (embedded) await releaseAll(database, clock);
     return await wire(config, clock, log, { ...machine(), ...ports }, database, masterKey);
   } catch (error) {
     await database.close();
@@ -129,7 +133,7 @@ async function wire(
     ...keys,
     onEnded: metrics.uploadEnded,
   });
-  const disk = await watchDisk(config, log, ports);
+  const disk = await watchDisk(config, log, ports, database);
   const state = { stopping: false };
   const app = httpServer(config, clock, log, metrics);
   const heartbeat = { presence, board, pace, metrics: series, configVersion: CONFIG_VERSION };
@@ -138,7 +142,7 @@ async function wire(
     clock,
     workers,
     sealKey: keys.sealKey,
-    waitingBytesMax: config.uploadsWaitingMiBMax * MIB,
+    waitingBytesMax: config.uploadsWaitingMiBMax * 2 ** 20,
     paceMs: () => workers.paceMs,
     isStorageLow: () => disk?.isLow === true,
   });
@@ -218,8 +222,6 @@ function commandsOf(
   return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
 }
 
-const MIB = 1024 * 1024;
-
 function ingestWorkers(
   { ingestWorkers: count, ingestHeapMiBMax: heapMiBMax }: Config,
   { ingestProbe: probe }: Ports,
@@ -229,15 +231,16 @@ function ingestWorkers(
 }
 
 /** The disk of the embedded database, looked at once before the first upload; null: the database has its own. */
-async function watchDisk(config: Config, log: Logger, ports: Ports): Promise<DiskWatch | null> {
-  if (config.databaseUrl !== null) return null;
-  const look = () => ports.freeBytes(config.dataDirectory);
-  const disk = new DiskWatch(look, config.diskFreeBytesMin);
-  try {
-    await disk.look();
-  } catch (error) {
-    log.warn({ err: error }, 'the free space of the data folder is not known');
-  }
+async function watchDisk(
+  { databaseUrl, dataDirectory, diskFreeBytesMin }: Config,
+  log: Logger,
+  { freeBytes, reusableBytes }: Ports,
+  database: Database,
+): Promise<DiskWatch | null> {
+  if (databaseUrl !== null) return null;
+  const looks = { onDisk: () => freeBytes(dataDirectory), inFile: () => reusableBytes(database) };
+  const disk = new DiskWatch(looks, diskFreeBytesMin);
+  await disk.lookFirst(log);
   return disk;
 }
 

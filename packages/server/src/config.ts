@@ -95,7 +95,7 @@ export const VARIABLES: readonly Variable[] = [
     name: 'MUSTER_DISK_FREE_BYTES_MIN',
     fallback: '536870912',
     meaning:
-      'with less space left on the disk of the embedded database uploads get 503; 0 turns this off',
+      'with less space left for the embedded database (on its disk and inside its file) uploads get 503; 0 turns this off',
   },
   { name: 'MUSTER_UPLOAD_KEEP_DAYS', fallback: '30', meaning: 'how long raw uploads are kept' },
   {

@@ -223,11 +223,13 @@ create table upload (
   problem text collate "C",
   fault text collate "C",
   raw_deleted_at bigint,
+  rehearsal smallint not null check (rehearsal in (0, 1)),
   primary key (tenant_id, id)
 );
 create index upload_waiting on upload (tenant_id, runner_id, received_at, id) where state in ('received', 'processing');
-create index upload_receiving on upload (tenant_id, received_at) where state = 'receiving';
+create index upload_receiving on upload (tenant_id, runner_id) where state = 'receiving';
 create index upload_raw on upload (finished_at) where finished_at is not null and raw_deleted_at is null;
+create index upload_rehearsal on upload (raw_deleted_at) where rehearsal = 1;
 create index upload_by_content on upload (tenant_id, runner_id, sha256);
 create index upload_by_command on upload (tenant_id, command_id) where command_id is not null;
 
@@ -329,6 +331,7 @@ create table analysis (
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)
 );
+create index analysis_by_upload on analysis (tenant_id, last_upload_id);
 
 -- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version. depends_on: a JSON list of the
 -- identities that this one depends on, as the newest report has it.

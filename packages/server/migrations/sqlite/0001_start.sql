@@ -223,11 +223,13 @@ create table upload (
   problem text,
   fault text,
   raw_deleted_at integer,
+  rehearsal integer not null check (rehearsal in (0, 1)),
   primary key (tenant_id, id)
 ) strict, without rowid;
 create index upload_waiting on upload (tenant_id, runner_id, received_at, id) where state in ('received', 'processing');
-create index upload_receiving on upload (tenant_id, received_at) where state = 'receiving';
+create index upload_receiving on upload (tenant_id, runner_id) where state = 'receiving';
 create index upload_raw on upload (finished_at) where finished_at is not null and raw_deleted_at is null;
+create index upload_rehearsal on upload (raw_deleted_at) where rehearsal = 1;
 create index upload_by_content on upload (tenant_id, runner_id, sha256);
 create index upload_by_command on upload (tenant_id, command_id) where command_id is not null;
 
@@ -329,6 +331,7 @@ create table analysis (
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)
 ) strict, without rowid;
+create index analysis_by_upload on analysis (tenant_id, last_upload_id);
 
 -- Dependencies (CTIS) of an asset. identity = purl, else ecosystem/name@version. depends_on: a JSON list of the
 -- identities that this one depends on, as the newest report has it.
@@ -471,10 +474,12 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('scan_session', 'scan_session_running', '100 1'),
   ('upload', 'upload', '100000 100000 1'),
   ('upload', 'upload_waiting', '100 10 10 1'),
-  ('upload', 'upload_receiving', '100 1'),
+  ('upload', 'upload_receiving', '100 10 2'),
   ('upload', 'upload_by_content', '100000 100000 1000 1'),
   ('upload', 'upload_by_command', '50000 50000 1'),
   ('upload_chunk', 'sqlite_autoindex_upload_chunk_1', '1000000 1000000 10 1'),
+  ('analysis', 'analysis', '100000 100000 5 2 1'),
+  ('analysis', 'analysis_by_upload', '100000 100000 2'),
   ('asset', 'asset', '10000 10000 1'),
   ('asset', 'asset_by_value', '10000 10000 2000 1'),
   ('asset_ref', 'asset_ref', '50000 50000 1'),

@@ -99,6 +99,17 @@ export async function runScript(tx: Db, text: string): Promise<void> {
 }
 
 /**
+ * Bytes inside the database's own file that are free to be written anew: SQLite keeps the pages of what was deleted
+ * ("The freelist", file format §1.5). 0 on PostgreSQL, whose disk isn't ours to watch.
+ */
+export async function reusableBytes(db: Db): Promise<number> {
+  if (!isSqlite(db)) return 0;
+  const { rows } = await sql<{ bytes: number }>`select freelist_count * page_size as bytes
+    from pragma_freelist_count(), pragma_page_size()`.execute(db);
+  return Number(rows[0]?.bytes ?? 0);
+}
+
+/**
  * Held to the end of the transaction: only one node migrates at a time. On SQLite the transaction itself excludes
  * everybody else. On PostgreSQL it also lifts the time limits, for this transaction.
  */

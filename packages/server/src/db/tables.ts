@@ -144,6 +144,8 @@ export interface UploadTable {
   fault: UploadFault | null;
   /** Since then only the receipt is left. */
   raw_deleted_at: number | null;
+  /** 1: it only asks what would become of the report (/ingest/validate). */
+  rehearsal: Flag;
 }
 
 export interface UploadChunkTable {

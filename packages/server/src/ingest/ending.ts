@@ -1,42 +1,52 @@
-// The end of an upload of which nothing is applied: refused (the sender can act on it) or failed (we must). One
-// transaction, guarded by the lease. Called by ingest.ts, and by setbacks.ts when a worker didn't come back with a result.
+// The end of an upload of which nothing is applied: refused (the sender can act on it), failed (we must), or rehearsed. One
+// transaction, guarded by the lease. A rehearsal (POST /ingest/validate) leaves no event, and its bytes go as soon as it
+// has its answer; its row goes when that can't be asked for any more (retention.ts). Called by ingest.ts and rehearse.ts,
+// and by setbacks.ts when a worker didn't come back with a result.
 
 import type { Receipt } from '@muster/contract';
 import { newId } from '../lib/ids.ts';
 import { insertEvent } from './finding.queries.ts';
 import { freeScopes } from './frame.queries.ts';
 import type { IngestDeps } from './lease.ts';
+import { takeAwayNow } from './retention.ts';
 import type { UploadRow } from './upload.queries.ts';
 import { deleteBatches, endUpload } from './upload-work.queries.ts';
 
+/** Only to tell what would become of the report: nothing of it is applied, and nothing of it stays. */
+export const isRehearsal = (upload: UploadRow): boolean => upload.rehearsal === 1;
+
 /** Ends the upload with what the job and later answers say; `lost`: it was another worker's already. */
-export async function end<State extends 'refused' | 'failed'>(
+export async function end<State extends 'processed' | 'refused' | 'failed'>(
   deps: Pick<IngestDeps, 'database' | 'clock'>,
   upload: UploadRow,
   state: State,
   receipt: Receipt | null,
-  problem: { code: string; detail: string; pointer?: string },
+  problem: { code: string; detail: string; pointer?: string } | null,
 ): Promise<State | 'lost'> {
-  const nowMs = deps.clock.nowMs();
-  const ended = await deps.database.transaction(upload.tenant_id, async (tx) => {
+  const { database, clock } = deps;
+  const nowMs = clock.nowMs();
+  const ended = await database.transaction(upload.tenant_id, async (tx) => {
     const written = await endUpload(tx, upload, {
       state,
       receipt: receipt === null ? null : JSON.stringify(receipt),
-      problem: JSON.stringify(problem),
+      problem: problem === null ? null : JSON.stringify(problem),
       nowMs,
     });
     // Another worker has it: its scopes and batches are that worker's now.
     if (written === 0) return 0;
     await freeScopes(tx, upload.tenant_id, upload.id);
     await deleteBatches(tx, upload.tenant_id, upload.id);
+    if (isRehearsal(upload)) return written;
     await insertEvent(tx, {
       tenant_id: upload.tenant_id,
       id: newId(nowMs),
       at: nowMs,
       kind: `upload.${state}`,
-      data: JSON.stringify({ upload_id: upload.id, code: problem.code }),
+      data: JSON.stringify({ upload_id: upload.id, code: problem?.code }),
     });
     return written;
   });
-  return ended === 0 ? 'lost' : state;
+  if (ended === 0) return 'lost';
+  if (isRehearsal(upload)) await takeAwayNow(database, clock, upload.tenant_id, upload.id);
+  return state;
 }

@@ -82,7 +82,7 @@ export async function finish(deps: IngestDeps, hold: Hold, done: Finished): Prom
 }
 
 /** The receipt is stored with the state, unless the upload is somebody else's by now. */
-export async function endProcessed(
+async function endProcessed(
   tx: Db,
   upload: UploadRow,
   receipt: Receipt,

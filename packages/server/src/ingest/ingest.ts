@@ -6,6 +6,7 @@
 import { limits } from '@muster/contract';
 import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
+import { isRehearsal } from './ending.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
 import { type Frame, type FrameAccount, needsFallback, settleFrame } from './frame.ts';
 import { type Hold, holdLease, type IngestDeps, leaseKeeper } from './lease.ts';
@@ -13,7 +14,7 @@ import { makePlan } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
 import { insertRejections } from './rejection.queries.ts';
-import { isRehearsal, rehearse } from './rehearse.ts';
+import { rehearse } from './rehearse.ts';
 import { settleSites, takeScopes } from './sites.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';

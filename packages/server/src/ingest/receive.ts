@@ -15,11 +15,11 @@ import { newId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { randomBytes } from '../lib/random.ts';
 import type { ScanContext, UploadContext } from './draft.rules.ts';
+import { discard } from './retention.ts';
 import { scanContextOf } from './scan-context.rules.ts';
 import { seal } from './seal.format.ts';
 import {
   countNewestAnalyses,
-  deleteReceiving,
   findIdempotency,
   findUpload,
   forgetIdempotencyKey,
@@ -77,24 +77,25 @@ export async function receiveUpload(
   const { tenantId } = caller;
   const db = deps.database.tenant(tenantId);
   // Before anything is written, so that a flood costs reads only …
-  await admit(deps, db, tenantId, 1);
+  await admit(deps, db, caller, 1);
   const scans = await scansOf(deps, caller, incoming.commandId);
   const row = newRow(deps, caller, incoming, scans);
   const uploadId = row.id as UploadId;
   await insertUpload(db, row);
   try {
     // … and once it counts itself: of many that come at once, no more stay than there is room for.
-    await admit(deps, db, tenantId, 0);
+    await admit(deps, db, caller, 0);
     const arrived = await storeBody(deps, row, incoming);
-    const earlier = await findEarlier(deps, row, incoming, arrived.sha256);
-    if (earlier !== null) {
-      await dropReceiving(deps.database, tenantId, uploadId);
-      return earlier;
-    }
-    return await settle(deps, row, incoming, arrived);
+    const received =
+      (await findEarlier(deps, row, incoming, arrived.sha256)) ??
+      (await settle(deps, row, incoming, arrived));
+    if (received.uploadId !== uploadId)
+      await discard(deps.database, deps.clock, tenantId, uploadId);
+    return received;
   } catch (error) {
-    // What didn't arrive whole was never acknowledged; nobody may find it later.
-    await dropReceiving(deps.database, tenantId, uploadId);
+    // What didn't arrive whole was never acknowledged; nobody may find it later. One whose COMMIT went through, though
+    // its answer was lost, stays.
+    await discard(deps.database, deps.clock, tenantId, uploadId);
     throw error;
   }
 }
@@ -103,24 +104,31 @@ export async function receiveUpload(
 const retryAfterSeconds = (uploads: number, paceMs: number): number =>
   Math.min(Math.max(Math.ceil((uploads * paceMs) / 2000), 1), 300);
 
-/** Whether the tenant may have what it has in flight and `more` than that. Problems: rate_limited, storage_full. */
-async function admit(deps: ReceiveDeps, db: Db, tenantId: string, more: 0 | 1): Promise<void> {
+/** Whether tenant and runner may have what they have in flight and `more` than that. Problems: rate_limited, storage_full. */
+async function admit(
+  deps: ReceiveDeps,
+  db: Db,
+  { tenantId, runnerId }: { readonly tenantId: string; readonly runnerId: string },
+  more: 0 | 1,
+): Promise<void> {
   if (deps.isStorageLow()) {
     throw new Problem('storage_full', 'The disk of the server is nearly full.');
   }
-  const { uploads, bytes } = await inFlight(db, tenantId);
+  const { uploads, bytes, byRunner } = await inFlight(db, tenantId);
+  const own = byRunner.get(runnerId) ?? 0;
+  if (own + more > limits.uploadsWaitingPerRunnerMax) throw tooManyOf('runner', own, deps);
   const tooMany = uploads + more > limits.uploadsWaitingPerTenantMax;
   // An upload that is alone is never too large for the queue: nobody would make room for it.
   const tooMuch = bytes + more > deps.waitingBytesMax && uploads + more > 1;
-  if (!tooMany && !tooMuch) return;
-  throw new Problem(
-    'rate_limited',
-    `${uploads} uploads of this tenant are waiting to be processed.`,
-    {
-      retryAfterSeconds: retryAfterSeconds(uploads, deps.paceMs()),
-    },
-  );
+  if (tooMany || tooMuch) throw tooManyOf('tenant', uploads, deps);
 }
+
+const tooManyOf = (whose: 'runner' | 'tenant', uploads: number, deps: ReceiveDeps): Problem =>
+  new Problem(
+    'rate_limited',
+    `${uploads} uploads of this ${whose} are arriving or waiting to be processed.`,
+    { retryAfterSeconds: retryAfterSeconds(uploads, deps.paceMs()) },
+  );
 
 /** Read while the report arrives: a runner completes its command right after. */
 async function scansOf(
@@ -173,7 +181,15 @@ function newRow(
     problem: null,
     fault: null,
     raw_deleted_at: null,
+    rehearsal: incoming.context.rehearsal === true ? 1 : 0,
   };
+}
+
+/** A body on its way in. */
+interface Arrival {
+  storedBytes: number;
+  /** When it was last written down that it still arrives. */
+  notedMs: number;
 }
 
 interface Stored {
@@ -187,18 +203,21 @@ async function storeBody(deps: ReceiveDeps, row: UploadRow, incoming: Incoming):
   const sha256 = createHash('sha256');
   const sha512 = incoming.digests.has('sha-512') ? createHash('sha512') : null;
   let wireBytes = 0;
+  const arrival: Arrival = { storedBytes: 0, notedMs: deps.clock.monotonicMs() };
   async function* digested(): AsyncGenerator<Uint8Array> {
     for await (const chunk of incoming.body) {
       wireBytes += chunk.byteLength;
       sha256.update(chunk);
       sha512?.update(chunk);
+      // Here and not where it is stored: of a slow body that is compressed on the way, nothing comes out for long.
+      if (deps.clock.monotonicMs() - arrival.notedMs >= limits.uploadArrivalNoteMs) {
+        await noteArrival(deps, row, arrival);
+      }
       yield chunk;
     }
   }
-  let storedBytes = 0;
-  const store = async (source: AsyncIterable<Uint8Array>): Promise<void> => {
-    storedBytes = await storeChunks(deps, row, source);
-  };
+  const store = async (source: AsyncIterable<Uint8Array>): Promise<void> =>
+    await storeChunks(deps, row, source, arrival);
   if (incoming.encoding === 'identity') {
     // Level 1 packs reports about tenfold at several hundred MB/s, in the thread pool.
     const compress = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: 1 } });
@@ -209,7 +228,7 @@ async function storeBody(deps: ReceiveDeps, row: UploadRow, incoming: Incoming):
   const digest = sha256.digest();
   verify(incoming, digest, sha512);
   const encoding = incoming.encoding === 'identity' ? 'zstd' : incoming.encoding;
-  return { sha256: digest, encoding, wireBytes, storedBytes };
+  return { sha256: digest, encoding, wireBytes, storedBytes: arrival.storedBytes };
 }
 
 function verify(incoming: Incoming, sha256: Buffer, sha512: Hash | null): void {
@@ -225,6 +244,15 @@ function verify(incoming: Incoming, sha256: Buffer, sha512: Hash | null): void {
   }
 }
 
+/** Writes down how much is stored, and that more arrives. Problem: unavailable, when the body was given up meanwhile. */
+async function noteArrival(deps: ReceiveDeps, row: UploadRow, arrival: Arrival): Promise<void> {
+  const db = deps.database.tenant(row.tenant_id);
+  arrival.notedMs = deps.clock.monotonicMs();
+  const nowMs = deps.clock.nowMs();
+  const noted = await noteStored(db, row.tenant_id, row.id, arrival.storedBytes, nowMs);
+  if (noted === 0) throw gaveUp();
+}
+
 /** Every 4 MiB it is asked whether there is still room: what arrives at the same time exceeds it by that much each. */
 const CHUNKS_PER_ADMISSION = 16;
 
@@ -233,12 +261,12 @@ async function storeChunks(
   deps: ReceiveDeps,
   row: UploadRow,
   source: AsyncIterable<Uint8Array>,
-): Promise<number> {
+  arrival: Arrival,
+): Promise<void> {
   const db = deps.database.tenant(row.tenant_id);
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
   let seq = 0;
-  let storedBytes = 0;
   const write = async (): Promise<void> => {
     const sealed = seal(
       deps.sealKey,
@@ -246,14 +274,14 @@ async function storeChunks(
       randomBytes(12),
       Buffer.concat(pending),
     );
-    await insertChunk(db, row.tenant_id, row.id, seq, sealed);
-    storedBytes += pendingBytes;
+    if ((await insertChunk(db, row.tenant_id, row.id, seq, sealed)) === 0) throw gaveUp();
+    arrival.storedBytes += pendingBytes;
     seq += 1;
     pending = [];
     pendingBytes = 0;
     if (seq % CHUNKS_PER_ADMISSION !== 0) return;
-    if ((await noteStored(db, row.tenant_id, row.id, storedBytes)) === 0) throw tookTooLong();
-    await admit(deps, db, row.tenant_id, 0);
+    await noteArrival(deps, row, arrival);
+    await admit(deps, db, { tenantId: row.tenant_id, runnerId: row.runner_id }, 0);
   };
   for await (const chunk of source) {
     pending.push(chunk);
@@ -261,7 +289,6 @@ async function storeChunks(
     if (pendingBytes >= limits.uploadChunkBytes) await write();
   }
   if (pendingBytes > 0) await write();
-  return storedBytes;
 }
 
 /** The upload that this one repeats, if any: by Idempotency-Key, else the same bytes in work or not yet answered. */
@@ -300,15 +327,6 @@ async function findEarlier(
 const digestWithContext = (row: UploadRow, sha256: Uint8Array): Buffer =>
   createHash('sha256').update(sha256).update(row.context_digest).digest();
 
-/** Removes an upload that was never received; one whose COMMIT went through, though its answer was lost, stays. */
-async function dropReceiving(
-  database: Database,
-  tenantId: string,
-  uploadId: string,
-): Promise<void> {
-  await database.transaction(tenantId, async (tx) => deleteReceiving(tx, tenantId, uploadId));
-}
-
 function replayOf(known: { upload_id: string; sha256: Uint8Array }, digest: Buffer): Received {
   if (!digest.equals(known.sha256)) throw new Problem('idempotency_key_reused');
   return { uploadId: known.upload_id as UploadId, replayed: true, joined: false };
@@ -338,21 +356,18 @@ async function settle(
       });
       if (remembered === 0) {
         const known = await findIdempotency(tx, tenantId, runnerId, key);
-        if (known !== undefined) {
-          await deleteReceiving(tx, tenantId, uploadId);
-          return replayOf(known, bodyDigest);
-        }
+        if (known !== undefined) return replayOf(known, bodyDigest);
       }
     }
     if ((await markReceived(tx, { tenantId, uploadId, ...stored, nowMs })) === 0) {
-      throw tookTooLong();
+      throw gaveUp();
     }
     return { uploadId, replayed: false, joined: false };
   });
 }
 
-const tookTooLong = (): Problem =>
-  new Problem('unavailable', 'The body took so long that its beginning was removed.');
+const gaveUp = (): Problem =>
+  new Problem('unavailable', 'The body stopped arriving for so long that it was given up.');
 
 /** The answer was written out whole: from now on an identical upload is a new sighting. */
 export async function noteAnswered(deps: ReceiveDeps, row: UploadRow): Promise<void> {

@@ -1,23 +1,20 @@
 // What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but its writing
-// transactions are undone, short as they are, its batches are only counted, and its bytes go when the receipt is there.
+// transactions are undone, short as they are, its batches are only counted, and it ends as ending.ts says.
 // Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
 
 import type { Database, Db } from '../db/db.ts';
-import { endProcessed, type Finished, finishSites, receiptOfFinished } from './finish.ts';
+import { end } from './ending.ts';
+import { type Finished, finishSites, receiptOfFinished } from './finish.ts';
 import { batchRows, type Matched } from './finding-rows.rules.ts';
 import { needsFallback, settleFrame } from './frame.ts';
-import { holdLease, type IngestDeps } from './lease.ts';
+import { holdLease, type IngestDeps, LeaseLost } from './lease.ts';
 import { makePlan } from './plan.ts';
 import type { Reading } from './reading.ts';
 import { addCounts, noBatch } from './receipt.rules.ts';
 import { settleSites } from './sites.ts';
 import type { Survey } from './survey.rules.ts';
-import { deleteSomeChunks, markRawDeleted, type UploadRow } from './upload.queries.ts';
+import { type UploadRow } from './upload.queries.ts';
 import { readItems, type Sink } from './write-batches.ts';
-import type { UploadContext } from './draft.rules.ts';
-
-export const isRehearsal = (upload: UploadRow): boolean =>
-  (JSON.parse(upload.context) as UploadContext).rehearsal === true;
 
 /** Stores the receipt that the report would get, and nothing else. */
 export async function rehearse(
@@ -27,14 +24,15 @@ export async function rehearse(
   survey: Survey,
 ): Promise<void> {
   const { database, clock } = deps;
-  const { tenant_id: tenantId, id: uploadId } = upload;
+  const { tenant_id: tenantId } = upload;
+  const db = database.tenant(tenantId);
   const nowMs = clock.nowMs();
   const { frame, sites } = await undone(database, tenantId, async (tx) => {
     const settled = await settleFrame(tx, upload, report, needsFallback(report, survey), nowMs);
     return { frame: settled, sites: await settleSites(tx, upload, report, survey, settled, nowMs) };
   });
   const committed = new Map<number, string>();
-  const plan = await makePlan(database.tenant(tenantId), survey, sites, committed);
+  const plan = await makePlan(db, survey, sites, committed);
   const counter = new Counter();
   const judged = { report, survey, plan, committed };
   const details = await readItems(judged, source.items(document, lists), counter);
@@ -48,17 +46,9 @@ export async function rehearse(
   };
   const absence = await undone(database, tenantId, (tx) => finishSites(tx, done, nowMs));
   const receipt = receiptOfFinished(upload, done, absence, counter.counts);
-  await database.transaction(tenantId, async (tx) => {
-    await holdLease(deps, tx, { upload, scopes: 0 }, { items_done: survey.tally.received });
-    await endProcessed(tx, upload, receipt, clock.nowMs());
-  });
-  const db = database.tenant(tenantId);
-  while ((await deleteSomeChunks(db, tenantId, uploadId, CHUNKS_PER_STEP)) > 0);
-  await markRawDeleted(db, tenantId, uploadId, clock.nowMs());
+  await holdLease(deps, db, { upload, scopes: 0 }, { items_done: survey.tally.received });
+  if ((await end(deps, upload, 'processed', receipt, null)) === 'lost') throw new LeaseLost();
 }
-
-/** Deleted by one statement: 4 MiB, so that the writer is never held for long. */
-const CHUNKS_PER_STEP = 16;
 
 /** Counts what batches would write. */
 class Counter implements Sink {

@@ -1,11 +1,12 @@
-// SQL of uploads as bytes and work: receiving, chunks, claims with a lease, batches, the end.
+// SQL of uploads as bytes: receiving, chunks, repeats, lists.
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
+import { forUpdate, idValue } from '../db/dialect.ts';
 import type { UploadTable } from '../db/tables.ts';
 
 /** As literals, not parameters: only then the partial indexes upload_waiting and upload_receiving are used. */
-const RECEIVING = sql<'receiving'>`'receiving'`;
+export const RECEIVING = sql<'receiving'>`'receiving'`;
 export const RECEIVED = sql<'received'>`'received'`;
 export const PROCESSING = sql<'processing'>`'processing'`;
 export const WAITING = sql<'received' | 'processing'>`('received', 'processing')`;
@@ -16,17 +17,30 @@ export async function insertUpload(db: Db, row: UploadRow): Promise<void> {
   await db.insertInto('upload').values(row).execute();
 }
 
+/** Zero rows: the body was given up; then its pieces would belong to nobody. */
 export async function insertChunk(
   db: Db,
   tenantId: string,
   uploadId: string,
   seq: number,
   sealed: Uint8Array,
-): Promise<void> {
-  await db
+): Promise<number> {
+  const result = await db
     .insertInto('upload_chunk')
-    .values({ tenant_id: tenantId, upload_id: uploadId, seq, sealed })
-    .execute();
+    .columns(['tenant_id', 'upload_id', 'seq', 'sealed'])
+    .expression((eb) =>
+      eb
+        .selectFrom('upload')
+        .select((row) => ['tenant_id', 'id', row.val(seq).as('seq'), row.val(sealed).as('sealed')])
+        .where('tenant_id', '=', tenantId)
+        .where('id', '=', uploadId)
+        .where('state', '=', RECEIVING)
+        .where('finished_at', 'is', null)
+        // Held, so that nobody takes it away between this look and the piece.
+        .$call(forUpdate),
+    )
+    .executeTakeFirst();
+  return Number(result.numInsertedOrUpdatedRows ?? 0);
 }
 
 export async function readChunk(
@@ -45,43 +59,17 @@ export async function readChunk(
   return row?.sealed;
 }
 
-/** Removes an upload that is still being received, with its chunks; any other stays as it is. In a transaction. */
-export async function deleteReceiving(tx: Db, tenantId: string, uploadId: string): Promise<void> {
-  await tx
-    .deleteFrom('upload')
-    .where('tenant_id', '=', tenantId)
-    .where('id', '=', uploadId)
-    .where('state', '=', RECEIVING)
-    .execute();
-  // Also when upkeep removed the row before: pieces that came in since belong to nobody.
-  await tx
-    .deleteFrom('upload_chunk')
-    .where('tenant_id', '=', tenantId)
-    .where('upload_id', '=', uploadId)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('upload')
-            .select('id')
-            .where('tenant_id', '=', tenantId)
-            .where('id', '=', uploadId),
-        ),
-      ),
-    )
-    .execute();
-}
-
-/** How much of a body has arrived; zero rows: it is not wanted any more. */
+/** How much of a body has arrived, and that it still does; zero rows: it was given up. */
 export async function noteStored(
   db: Db,
   tenantId: string,
   uploadId: string,
   storedBytes: number,
+  nowMs: number,
 ): Promise<number> {
   const result = await db
     .updateTable('upload')
-    .set({ stored_bytes: storedBytes })
+    .set({ stored_bytes: storedBytes, received_at: nowMs })
     .where('tenant_id', '=', tenantId)
     .where('id', '=', uploadId)
     .where('state', '=', 'receiving')
@@ -89,6 +77,9 @@ export async function noteStored(
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
+
+/** A body that was given up is found by nobody. */
+const isWanted = sql<boolean>`not (state = ${RECEIVING} and finished_at is not null)`;
 
 export async function findUpload(
   db: Db,
@@ -100,7 +91,25 @@ export async function findUpload(
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('id', '=', id)
+    .where(isWanted)
     .executeTakeFirst();
+}
+
+/** Which of these have ended (system scope). */
+export async function endedAmong(
+  db: Db,
+  uploads: readonly { readonly tenantId: string; readonly uploadId: string }[],
+): Promise<string[]> {
+  const pairs = uploads.map(
+    ({ tenantId, uploadId }) => sql`(${idValue(db, tenantId)}, ${idValue(db, uploadId)})`,
+  );
+  const rows = await db
+    .selectFrom('upload')
+    .select('id')
+    .where(sql<boolean>`(tenant_id, id) in (values ${sql.join(pairs)})`)
+    .where('finished_at', 'is not', null)
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 export interface Arrived {
@@ -174,6 +183,8 @@ export interface InFlight {
   readonly uploads: number;
   /** As stored: sealed and compressed. */
   readonly bytes: number;
+  /** How many of the uploads each runner has; none are missing. */
+  readonly byRunner: ReadonlyMap<string, number>;
 }
 
 /** What of one tenant is arriving, waiting or in work. */
@@ -182,18 +193,25 @@ export async function inFlight(db: Db, tenantId: string): Promise<InFlight> {
     db
       .selectFrom('upload')
       .select([
+        'runner_id',
         sql<number>`count(*)`.as('uploads'),
         sql<number>`coalesce(sum(stored_bytes), 0)`.as('bytes'),
       ])
       .where('tenant_id', '=', tenantId)
+      .groupBy('runner_id')
       .$call((query) =>
         states === 'arriving'
-          ? query.where('state', '=', RECEIVING)
+          ? query.where('state', '=', RECEIVING).where('finished_at', 'is', null)
           : query.where('state', 'in', WAITING),
       );
   // Two parts, because each has its partial index.
   const rows = await part('arriving').unionAll(part('waiting')).execute();
+  const byRunner = new Map<string, number>();
+  for (const { runner_id: runnerId, uploads } of rows) {
+    byRunner.set(runnerId, (byRunner.get(runnerId) ?? 0) + Number(uploads));
+  }
   return {
+    byRunner,
     uploads: rows.reduce((sum, row) => sum + Number(row.uploads), 0),
     bytes: rows.reduce((sum, row) => sum + Number(row.bytes), 0),
   };
@@ -266,108 +284,6 @@ export async function forgetIdempotencyKey(
     .execute();
 }
 
-export async function forgetIdempotency(db: Db, beforeMs: number): Promise<void> {
-  await db.deleteFrom('idempotency').where('created_at', '<', beforeMs).execute();
-}
-
-// ---------------------------------------------------------------- upkeep
-
-/** Bodies that stopped arriving are given up: from now on nothing can make them whole (`finished_at`). */
-export async function giveUpReceiving(db: Db, beforeMs: number, nowMs: number): Promise<void> {
-  await db
-    .updateTable('upload')
-    .set({ finished_at: nowMs })
-    .where('state', '=', RECEIVING)
-    .where('received_at', '<', beforeMs)
-    .where('finished_at', 'is', null)
-    .execute();
-}
-
-/** Bodies that were given up, a few at a time. */
-export async function givenUp(db: Db, limit: number): Promise<{ tenant_id: string; id: string }[]> {
-  return await db
-    .selectFrom('upload')
-    .select(['tenant_id', 'id'])
-    .where('state', '=', RECEIVING)
-    .where('finished_at', 'is not', null)
-    .limit(limit)
-    .execute();
-}
-
-/** Every body that is on its way in. */
-export async function allReceiving(db: Db): Promise<{ tenant_id: string; id: string }[]> {
-  return await db
-    .selectFrom('upload')
-    .select(['tenant_id', 'id'])
-    .where('state', '=', RECEIVING)
-    .execute();
-}
-
-/** Ended uploads past their keeping that still have their bytes, oldest first. */
-export async function staleRaw(
-  db: Db,
-  beforeMs: number,
-  limit: number,
-): Promise<{ tenant_id: string; id: string }[]> {
-  return await db
-    .selectFrom('upload')
-    .select(['tenant_id', 'id'])
-    .where('finished_at', '<', beforeMs)
-    .where('finished_at', 'is not', null)
-    .where('raw_deleted_at', 'is', null)
-    .where('state', 'in', ['processed', 'refused', 'failed'])
-    .orderBy('finished_at')
-    .limit(limit)
-    .execute();
-}
-
-/**
- * Deletes the first `limit` chunks, which are numbered without gaps; returns how many there were. Without its first chunk an
- * upload has no bytes.
- */
-export async function deleteSomeChunks(
-  db: Db,
-  tenantId: string,
-  uploadId: string,
-  limit: number,
-): Promise<number> {
-  const result = await db
-    .deleteFrom('upload_chunk')
-    .where('tenant_id', '=', tenantId)
-    .where('upload_id', '=', uploadId)
-    .where((eb) =>
-      // A bound that is computed once: for a list of numbers PostgreSQL may ask the subquery for each row.
-      eb(
-        'seq',
-        '<',
-        eb
-          .selectFrom('upload_chunk as first')
-          .select((first) => first(first.fn.min('first.seq'), '+', limit).as('end'))
-          .where('first.tenant_id', '=', tenantId)
-          .where('first.upload_id', '=', uploadId),
-      ),
-    )
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
-
-/** The bytes of an ended upload are gone; its receipt stays. */
-export async function markRawDeleted(
-  db: Db,
-  tenantId: string,
-  uploadId: string,
-  nowMs: number,
-): Promise<void> {
-  await db
-    .updateTable('upload')
-    .set({ raw_deleted_at: nowMs })
-    .where('tenant_id', '=', tenantId)
-    .where('id', '=', uploadId)
-    .where('raw_deleted_at', 'is', null)
-    .where('state', 'in', ['processed', 'refused', 'failed'])
-    .execute();
-}
-
 // ---------------------------------------------------------------- lists
 
 export interface UploadPageQuery {
@@ -387,6 +303,7 @@ export async function pageUploads(
     .selectFrom('upload')
     .selectAll()
     .where('tenant_id', '=', tenantId)
+    .where(isWanted)
     .orderBy('id', 'desc')
     .limit(page.limit + 1);
   if (page.state !== null) query = query.where('state', '=', page.state);

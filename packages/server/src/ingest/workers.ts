@@ -1,6 +1,6 @@
 // The ingest threads as the main thread sees them: started, woken, watched, replaced when they die, stopped. One document
-// may cost a thread (its memory is bounded, and a stall is ended), never the process. Requests wait here for the end of
-// their upload; a wake-up is a hint, the database is the truth.
+// may cost a thread (its memory is bounded, and a stall is ended), never the process. A wake-up is a hint, the database is
+// the truth.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -9,9 +9,11 @@ import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
+import { AwaitedUploads } from './awaited-uploads.ts';
 import type { FromWorker, IngestWorkerData, Served, ToWorker } from './ingest.worker.ts';
+import { giveUpArriving } from './retention.ts';
 import { setBack } from './setbacks.ts';
-import { allReceiving, deleteReceiving, findUpload, type UploadRow } from './upload.queries.ts';
+import type { UploadRow } from './upload.queries.ts';
 import { heldBy, releaseAllHeld } from './upload-work.queries.ts';
 
 export interface WorkersDeps {
@@ -27,9 +29,6 @@ export interface WorkersDeps {
   readonly probe: string | null;
   readonly onEnded: (outcome: string, durationMs: number) => void;
 }
-
-/** Another node may process it: the row is looked at this often while somebody waits. */
-const LOOK_MS = 250;
 
 /** A thread that dies at once again must not take the processor. */
 const RESTART_MS = 1000;
@@ -60,7 +59,7 @@ const YOUNG_MIB_MAX = 48;
 export class IngestWorkers {
   readonly #deps: WorkersDeps;
   readonly #threads = new Set<Thread>();
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #awaited: AwaitedUploads;
   readonly #replacing = new Set<Promise<void>>();
   #stopping = false;
   #watchedMs: number;
@@ -68,6 +67,7 @@ export class IngestWorkers {
 
   constructor(deps: WorkersDeps) {
     this.#deps = deps;
+    this.#awaited = new AwaitedUploads(deps.database, deps.clock, deps.log);
     this.#watchedMs = deps.clock.monotonicMs();
   }
 
@@ -105,19 +105,13 @@ export class IngestWorkers {
 
   /** The upload when it has ended, or as it stands after `ms` milliseconds. */
   async waitFor(tenantId: string, uploadId: string, ms: number): Promise<UploadRow | undefined> {
-    const { clock, database } = this.#deps;
-    const until = clock.monotonicMs() + ms;
-    while (true) {
-      const row = await findUpload(database.tenant(tenantId), tenantId, uploadId);
-      const left = until - clock.monotonicMs();
-      if (row === undefined || row.finished_at !== null || left <= 0 || this.#stopping) return row;
-      await this.#hint(uploadId, Math.min(left, LOOK_MS));
-    }
+    return await this.#awaited.waitFor(tenantId, uploadId, ms);
   }
 
   /** Lets the uploads in work come to their end for at most `ms`, then ends the threads; leases go back. */
   async stop(ms: number): Promise<void> {
     this.#stopping = true;
+    this.#awaited.stop();
     const ends = [...this.#threads].map(async ({ worker }) => {
       const exited = once(worker, 'exit');
       worker.postMessage('stop' satisfies ToWorker);
@@ -128,17 +122,6 @@ export class IngestWorkers {
     });
     await Promise.all(ends);
     await Promise.all(this.#replacing);
-  }
-
-  async #hint(uploadId: string, ms: number): Promise<void> {
-    const heard = new AbortController();
-    const waiters = this.#waiting.get(uploadId) ?? new Set();
-    this.#waiting.set(uploadId, waiters);
-    const hear = (): void => heard.abort();
-    waiters.add(hear);
-    await this.#deps.clock.sleep(ms, heard.signal);
-    waiters.delete(hear);
-    if (waiters.size === 0) this.#waiting.delete(uploadId);
   }
 
   #spawn(servedLast: Served | null): void {
@@ -186,7 +169,7 @@ export class IngestWorkers {
         const why = this.#stopping ? 'process_ended' : fault;
         const outcome = await setBack(this.#deps, upload, why);
         log.warn({ holder, upload_id: upload.id, why, outcome }, 'an upload was set back');
-        this.#tellWaiting(upload.id);
+        this.#awaited.tell(upload.id);
       }
     } catch (error) {
       // The lease ends by itself after limits.uploadLeaseMs.
@@ -223,22 +206,15 @@ export class IngestWorkers {
           'upload',
         );
         onEnded(outcome, durationMs);
-        this.#tellWaiting(uploadId);
+        this.#awaited.tell(uploadId);
         break;
       }
     }
   }
-
-  #tellWaiting(uploadId: string): void {
-    for (const hear of this.#waiting.get(uploadId) ?? []) hear();
-  }
 }
 
 /** At the start of the only process on this database nobody else can hold an upload: all leases are void. */
-export async function releaseAll(database: Database): Promise<number> {
-  // Nobody can be sending to a process that has just begun.
-  for (const { tenant_id: tenantId, id } of await allReceiving(database.systemLists())) {
-    await database.transaction('system', async (tx) => deleteReceiving(tx, tenantId, id));
-  }
+export async function releaseAll(database: Database, clock: Clock): Promise<number> {
+  await giveUpArriving(database, clock);
   return await releaseAllHeld(database.system());
 }

@@ -1,7 +1,8 @@
-// How much space is left on a disk: looked at now and then by upkeep, known at any time. Below the watermark uploads are
+// How much space is left for the embedded database: looked at now and then by upkeep, known at any time. Below the watermark uploads are
 // refused while the database can still write what must go on: presence, commands, keys. Wired by app.ts.
 
 import { statfs } from 'node:fs/promises';
+import type { Logger } from './log.ts';
 
 /** Bytes that this process may still use on the filesystem of a directory. */
 export type FreeBytes = (directory: string) => Promise<number>;
@@ -12,28 +13,52 @@ export const freeBytesOf: FreeBytes = async (directory) => {
   return bavail * bsize;
 };
 
+/** How to learn what may still be written, in bytes. */
+export interface Looks {
+  readonly onDisk: () => Promise<number>;
+  /** Inside the database's file: what was deleted leaves room there, and the file doesn't shrink. */
+  readonly inFile: () => Promise<number>;
+}
+
+/** What is free inside the file can't hold the log beside it (SQLite's WAL): this much has to be on the disk itself. */
+const LOG_BYTES = 64 * 1024 * 1024;
+
 /** See the head of this file. Nothing is low before the first look. */
 export class DiskWatch {
-  readonly #look: () => Promise<number>;
+  readonly #looks: Looks;
   readonly #freeBytesMin: number;
-  #freeBytes: number | null = null;
+  #room: { readonly onDisk: number; readonly inFile: number } | null = null;
 
   /** `freeBytesMin` 0: never low. */
-  constructor(look: () => Promise<number>, freeBytesMin: number) {
-    this.#look = look;
+  constructor(looks: Looks, freeBytesMin: number) {
+    this.#looks = looks;
     this.#freeBytesMin = freeBytesMin;
   }
 
-  /** Rejects when the filesystem can't be asked; then what was known before stands. */
+  /** Rejects when the filesystem or the database can't be asked; then what was known before stands. */
   async look(): Promise<void> {
-    this.#freeBytes = await this.#look();
+    const { onDisk, inFile } = this.#looks;
+    this.#room = { onDisk: await onDisk(), inFile: await inFile() };
   }
 
+  /** The same at the start, which must not fail for it. */
+  async lookFirst(log: Logger): Promise<void> {
+    try {
+      await this.look();
+    } catch (error) {
+      log.warn({ err: error }, 'the free space of the data folder is not known');
+    }
+  }
+
+  /** On the disk and inside the file together; null: not known yet. */
   get freeBytes(): number | null {
-    return this.#freeBytes;
+    return this.#room === null ? null : this.#room.onDisk + this.#room.inFile;
   }
 
   get isLow(): boolean {
-    return this.#freeBytes !== null && this.#freeBytes < this.#freeBytesMin;
+    if (this.#room === null) return false;
+    const { onDisk, inFile } = this.#room;
+    const min = this.#freeBytesMin;
+    return onDisk + inFile < min || onDisk < Math.min(min, LOG_BYTES);
   }
 }

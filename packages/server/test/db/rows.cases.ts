@@ -1,7 +1,7 @@
 // Many rows in one call: all or none, the same values as one by one, and the number of rows that changed.
 
 import assert from 'node:assert/strict';
-import { insertRows, updateRows } from '../../src/db/dialect.ts';
+import { insertRows, reusableBytes, updateRows } from '../../src/db/dialect.ts';
 import { findingRow, newTenant, NOW_MS, type Cases } from './fixture.ts';
 
 /** insertRows and updateRows. */
@@ -25,6 +25,25 @@ export const rowCases: Cases = {
       const expected = { ...row, detail_digest: new Uint8Array(row.detail_digest) };
       assert.deepStrictEqual(byId.get(row.id), expected);
     }
+  },
+
+  'room that deleted rows leave inside the file is known where the file is ours': async (
+    database,
+  ) => {
+    const tenantId = await newTenant(database);
+    const db = database.tenant(tenantId);
+    const sealed = new Uint8Array(100_000);
+    const piece = { tenant_id: tenantId, upload_id: tenantId, sealed };
+    for (let seq = 0; seq < 10; seq += 1)
+      await db
+        .insertInto('upload_chunk')
+        .values({ ...piece, seq })
+        .execute();
+    const before = await reusableBytes(database.system());
+    await db.deleteFrom('upload_chunk').where('upload_id', '=', tenantId).execute();
+    const gained = (await reusableBytes(database.system())) - before;
+    if (database.kind === 'sqlite') assert.ok(gained >= 900_000, String(gained));
+    else assert.equal(gained, 0);
   },
 
   'one row that fails takes all of its batch along, and nothing else': async (database) => {

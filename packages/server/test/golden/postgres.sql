@@ -123,20 +123,50 @@ select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" 
 -- commands: scans of a runner
 select "id", "payload" from "command" where "tenant_id" = $1 and "holder_id" = $2 and "status" in ('acknowledged', 'running') and "type" = $3 order by "acknowledged_at" desc limit $4
 
+-- uploads: analyses that it is the newest of
+select count(*) as "analyses" from "analysis" where "tenant_id" = $1 and "last_upload_id" = $2
+
+-- uploads: ended among
+select "id" from "upload" where (tenant_id, id) in (values ($1::uuid, $2::uuid)) and "finished_at" is not null
+
 -- uploads: in flight
-select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing')
+select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $1 and "state" = 'receiving' and "finished_at" is null group by "runner_id" union all select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = $2 and "state" in ('received', 'processing') group by "runner_id"
 
 -- uploads: held by a worker
 select * from "upload" where "state" in ('received', 'processing') and "state" = 'processing' and "lease_holder" = $1
 
--- uploads: stale raw
-select "tenant_id", "id" from "upload" where "finished_at" < $1 and "finished_at" is not null and "raw_deleted_at" is null and "state" in ($2, $3, $4) order by "finished_at" limit $5
+-- uploads: a chunk
+insert into "upload_chunk" ("tenant_id", "upload_id", "seq", "sealed") select "tenant_id", "id", $1 as "seq", $2 as "sealed" from "upload" where "tenant_id" = $3 and "id" = $4 and "state" = 'receiving' and "finished_at" is null for update
 
--- uploads: some chunks
+-- uploads: newest page
+select * from "upload" where "tenant_id" = $1 and not (state = 'receiving' and finished_at is not null) and "id" < $2 order by "id" desc limit $3
+
+-- retention: give up one
+update "upload" set "finished_at" = $1 where "tenant_id" = $2 and "id" = $3 and "state" = 'receiving' and "finished_at" is null
+
+-- retention: give up the quiet
+update "upload" set "finished_at" = $1 where "state" = 'receiving' and "finished_at" is null and "received_at" < $2
+
+-- retention: next given up
+select "tenant_id", "id", "state" from "upload" where "state" = 'receiving' and "finished_at" is not null limit $1 for update skip locked
+
+-- retention: next rehearsed
+select "tenant_id", "id", "state" from "upload" where "rehearsal" = 1 and "raw_deleted_at" is null and "state" in ($1, $2, $3) limit $4 for update skip locked
+
+-- retention: next stale
+select "tenant_id", "id", "state" from "upload" where "finished_at" < $1 and "finished_at" is not null and "raw_deleted_at" is null and "state" in ($2, $3, $4) order by "finished_at" limit $5 for update skip locked
+
+-- retention: unwanted now
+select "tenant_id", "id", "state" from "upload" where "tenant_id" = $1 and "id" = $2 and "finished_at" is not null and "raw_deleted_at" is null and ("state" = 'receiving' or "rehearsal" = 1) limit $3 for update skip locked
+
+-- retention: some chunks
 delete from "upload_chunk" where "tenant_id" = $1 and "upload_id" = $2 and "seq" < (select min("first"."seq") + $3 as "end" from "upload_chunk" as "first" where "first"."tenant_id" = $4 and "first"."upload_id" = $5)
 
--- uploads: given up
-select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished_at" is not null limit $1
+-- retention: some rejections
+delete from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" < (select min("first"."seq") + $3 as "end" from "upload_rejection" as "first" where "first"."tenant_id" = $4 and "first"."upload_id" = $5)
+
+-- retention: some rehearsals
+with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and "raw_deleted_at" < $1 limit $2 for update skip locked) delete from "upload" where (tenant_id, id) in (select tenant_id, id from old)
 
 -- uploads: rejections
 select * from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" > $3 order by "seq" limit $4

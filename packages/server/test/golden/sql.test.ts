@@ -24,6 +24,7 @@ import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
 import * as rejections from '../../src/ingest/rejection.queries.ts';
+import * as retention from '../../src/ingest/retention.queries.ts';
 import * as work from '../../src/ingest/upload-work.queries.ts';
 import * as uploads from '../../src/ingest/upload.queries.ts';
 import * as keyScopes from '../../src/keys/key-scopes.queries.ts';
@@ -111,11 +112,21 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       1,
     ),
   'commands: scans of a runner': (db) => commands.heldScans(db, ID, ID, 20),
+  'uploads: analyses that it is the newest of': (db) => uploads.countNewestAnalyses(db, ID, ID),
+  'uploads: ended among': (db) => uploads.endedAmong(db, [{ tenantId: ID, uploadId: ID }]),
   'uploads: in flight': (db) => uploads.inFlight(db, ID),
   'uploads: held by a worker': (db) => work.heldBy(db, ID),
-  'uploads: stale raw': (db) => uploads.staleRaw(db, 1, 10),
-  'uploads: some chunks': (db) => uploads.deleteSomeChunks(db, ID, ID, 16),
-  'uploads: given up': (db) => uploads.givenUp(db, 10),
+  'uploads: a chunk': (db) => uploads.insertChunk(db, ID, ID, 0, new Uint8Array(1)),
+  'uploads: newest page': (db) => uploads.pageUploads(db, ID, { state: null, runnerId: null, after: ID, limit: 10 }),
+  'retention: give up one': (db) => retention.giveUp(db, ID, ID, 1),
+  'retention: give up the quiet': (db) => retention.giveUpQuiet(db, 1, 2),
+  'retention: next given up': (db) => retention.nextGivenUp(db),
+  'retention: next rehearsed': (db) => retention.nextRehearsed(db),
+  'retention: next stale': (db) => retention.nextStale(db, 1),
+  'retention: unwanted now': (db) => retention.unwantedNow(db, ID, ID),
+  'retention: some chunks': (db) => retention.deleteSomeChunks(db, ID, ID, 16),
+  'retention: some rejections': (db) => retention.deleteSomeRejections(db, ID, ID, 16),
+  'retention: some rehearsals': (db) => retention.deleteSomeRehearsals(db, 1, 10),
   'uploads: rejections': (db) => rejections.rejectionsPage(db, ID, ID, -1, 10),
   'scopes: take': (db) => frame.takeScope(db, ID, SCOPE, ID, 1, 2),
   'analyses: save': (db) =>

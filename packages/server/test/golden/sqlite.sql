@@ -123,20 +123,50 @@ select * from "upload" where "tenant_id" = ? and "runner_id" = ? and "sha256" = 
 -- commands: scans of a runner
 select "id", "payload" from "command" where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "type" = ? order by "acknowledged_at" desc limit ?
 
+-- uploads: analyses that it is the newest of
+select count(*) as "analyses" from "analysis" where "tenant_id" = ? and "last_upload_id" = ?
+
+-- uploads: ended among
+select "id" from "upload" where (tenant_id, id) in (values (?, ?)) and "finished_at" is not null
+
 -- uploads: in flight
-select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" = 'receiving' union all select count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" in ('received', 'processing')
+select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" = 'receiving' and "finished_at" is null group by "runner_id" union all select "runner_id", count(*) as "uploads", coalesce(sum(stored_bytes), 0) as "bytes" from "upload" where "tenant_id" = ? and "state" in ('received', 'processing') group by "runner_id"
 
 -- uploads: held by a worker
 select * from "upload" where "state" in ('received', 'processing') and "state" = 'processing' and "lease_holder" = ?
 
--- uploads: stale raw
-select "tenant_id", "id" from "upload" where "finished_at" < ? and "finished_at" is not null and "raw_deleted_at" is null and "state" in (?, ?, ?) order by "finished_at" limit ?
+-- uploads: a chunk
+insert into "upload_chunk" ("tenant_id", "upload_id", "seq", "sealed") select "tenant_id", "id", ? as "seq", ? as "sealed" from "upload" where "tenant_id" = ? and "id" = ? and "state" = 'receiving' and "finished_at" is null
 
--- uploads: some chunks
+-- uploads: newest page
+select * from "upload" where "tenant_id" = ? and not (state = 'receiving' and finished_at is not null) and "id" < ? order by "id" desc limit ?
+
+-- retention: give up one
+update "upload" set "finished_at" = ? where "tenant_id" = ? and "id" = ? and "state" = 'receiving' and "finished_at" is null
+
+-- retention: give up the quiet
+update "upload" set "finished_at" = ? where "state" = 'receiving' and "finished_at" is null and "received_at" < ?
+
+-- retention: next given up
+select "tenant_id", "id", "state" from "upload" where "state" = 'receiving' and "finished_at" is not null limit ?
+
+-- retention: next rehearsed
+select "tenant_id", "id", "state" from "upload" where "rehearsal" = 1 and "raw_deleted_at" is null and "state" in (?, ?, ?) limit ?
+
+-- retention: next stale
+select "tenant_id", "id", "state" from "upload" where "finished_at" < ? and "finished_at" is not null and "raw_deleted_at" is null and "state" in (?, ?, ?) order by "finished_at" limit ?
+
+-- retention: unwanted now
+select "tenant_id", "id", "state" from "upload" where "tenant_id" = ? and "id" = ? and "finished_at" is not null and "raw_deleted_at" is null and ("state" = 'receiving' or "rehearsal" = 1) limit ?
+
+-- retention: some chunks
 delete from "upload_chunk" where "tenant_id" = ? and "upload_id" = ? and "seq" < (select min("first"."seq") + ? as "end" from "upload_chunk" as "first" where "first"."tenant_id" = ? and "first"."upload_id" = ?)
 
--- uploads: given up
-select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished_at" is not null limit ?
+-- retention: some rejections
+delete from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "seq" < (select min("first"."seq") + ? as "end" from "upload_rejection" as "first" where "first"."tenant_id" = ? and "first"."upload_id" = ?)
+
+-- retention: some rehearsals
+with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and "raw_deleted_at" < ? limit ?) delete from "upload" where (tenant_id, id) in (select tenant_id, id from old)
 
 -- uploads: rejections
 select * from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "seq" > ? order by "seq" limit ?

@@ -101,7 +101,8 @@ describe('a disk that is nearly full', { concurrency: false }, () => {
   let things: Things;
   let free = Number.MAX_SAFE_INTEGER;
   before(async () => {
-    world = await startWorld('sqlite', {}, { freeBytes: async () => free });
+    const ports = { freeBytes: async () => free, reusableBytes: async () => 0 };
+    world = await startWorld('sqlite', {}, ports);
     things = await makeThings(world);
     free = 0;
     await world.server.round();

@@ -63,7 +63,14 @@ export async function newCaller({ database, clock }: Stage): Promise<RunnerCalle
   };
 }
 
-/** A document, or the bytes of one, made durable by the real edge; returns the upload's id. */
+const isStream = (document: unknown): document is AsyncIterable<Uint8Array> =>
+  typeof document === 'object' && document !== null && Symbol.asyncIterator in document;
+
+async function* streamOf(document: unknown): AsyncGenerator<Uint8Array> {
+  yield Buffer.isBuffer(document) ? document : Buffer.from(JSON.stringify(document));
+}
+
+/** A document, the bytes of one, or these as they arrive, made durable by the real edge; returns the upload's id. */
 export async function receive(
   { database, clock }: Stage,
   caller: RunnerCaller,
@@ -72,10 +79,7 @@ export async function receive(
   context: UploadContext = {},
   more: Partial<ReceiveDeps> = {},
 ): Promise<string> {
-  const bytes = Buffer.isBuffer(document) ? document : Buffer.from(JSON.stringify(document));
-  async function* body(): AsyncGenerator<Uint8Array> {
-    yield bytes;
-  }
+  const body = isStream(document) ? document : streamOf(document);
   const deps: ReceiveDeps = {
     database,
     clock,
@@ -86,7 +90,7 @@ export async function receive(
     ...more,
   };
   const received = await receiveUpload(deps, caller, {
-    body: body(),
+    body,
     encoding: 'identity',
     format,
     context,

@@ -17,7 +17,8 @@ import {
   readChunk,
   type UploadRow,
 } from '../../src/ingest/upload.queries.ts';
-import { listRejections, pruneUploads } from '../../src/ingest/uploads.ts';
+import { pruneUploads } from '../../src/ingest/retention.ts';
+import { listRejections } from '../../src/ingest/uploads.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { present } from '../../src/lib/assert.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -126,14 +127,14 @@ for (const backend of BACKENDS) {
         .values({ ...known, id, state: 'receiving' })
         .execute();
       await insertChunk(db, tenantId, id, 0, new Uint8Array(1));
-      assert.equal(await noteStored(db, tenantId, id, 1), 1);
+      assert.equal(await noteStored(db, tenantId, id, 1, stage.clock.nowMs()), 1);
       await prune();
       assert.equal(await chunks(caller, id), 1, 'it may still arrive');
-      stage.clock.advance(limits.uploadReceivingMs + 1);
+      stage.clock.advance(limits.uploadQuietMs + 1);
       await prune();
       assert.equal(await rowOf(caller, id), undefined);
       assert.equal(await chunks(caller, id), 0);
-      assert.equal(await noteStored(db, tenantId, id, 2), 0);
+      assert.equal(await noteStored(db, tenantId, id, 2, stage.clock.nowMs()), 0);
       assert.equal((await workOnce(stage, () => {}))?.outcome, 'refused');
     });
 

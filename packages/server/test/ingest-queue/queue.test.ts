@@ -67,9 +67,9 @@ for (const backend of BACKENDS) {
         await finish(left);
     };
 
-    test('behind a flood of 150 by one tenant, another tenant’s upload is the next one', async () => {
+    test('behind a flood by one tenant, another tenant’s upload is the next one', async () => {
       const [flooding, other] = [await newCaller(stage), await newCaller(stage)];
-      const ids = await flood(flooding, 150);
+      const ids = await flood(flooding, limits.uploadsWaitingPerRunnerMax);
       const worker = hand();
       const first = present(await claim(worker), 'the first');
       assert.equal(first.id, ids[0], 'in order of arrival');
@@ -85,7 +85,7 @@ for (const backend of BACKENDS) {
     test('behind a flood by one runner, another runner of its tenant is the next one', async () => {
       const flooding = await newCaller(stage);
       const other = await colleague(flooding);
-      const ids = await flood(flooding, 60);
+      const ids = await flood(flooding, limits.uploadsWaitingPerRunnerMax);
       const worker = hand();
       await finish(present(await claim(worker), 'the first'));
       const [theirs] = await flood(other, 1);
@@ -98,7 +98,7 @@ for (const backend of BACKENDS) {
 
     test('with several workers no tenant is starved, and each gets its share', async () => {
       const callers = await Promise.all(Array.from({ length: 3 }, () => newCaller(stage)));
-      for (const [at, caller] of callers.entries()) await flood(caller, at === 0 ? 60 : 10);
+      for (const [at, caller] of callers.entries()) await flood(caller, at === 0 ? 50 : 10);
       const workers = [hand(), hand(), hand()];
       const served: string[] = [];
       // Each worker in turn finishes what it has and claims again.
@@ -137,11 +137,38 @@ for (const backend of BACKENDS) {
       await drain();
     });
 
-    test('of 230 uploads at once 200 or fewer come in; the others are told how long to wait', async () => {
+    /** Runners of one tenant, as many as its limit needs to be reached. */
+    const crew = async (): Promise<RunnerCaller[]> => {
       const caller = await newCaller(stage);
-      const handIn = async (): Promise<unknown> => {
+      const others = limits.uploadsWaitingPerTenantMax / limits.uploadsWaitingPerRunnerMax;
+      const crew = [caller];
+      while (crew.length <= others) crew.push(await colleague(caller));
+      return crew;
+    };
+
+    test('a runner with 50 uploads in flight is told so; the others of its tenant go on', async () => {
+      const caller = await newCaller(stage);
+      const other = await colleague(caller);
+      await flood(caller, limits.uploadsWaitingPerRunnerMax);
+      await assert.rejects(flood(caller, 1), (error) => {
+        assert.ok(error instanceof Problem);
+        assert.equal(error.code, 'rate_limited');
+        assert.match(error.message, /^50 uploads of this runner /);
+        assert.equal(error.extras.retryAfterSeconds, 25);
+        return true;
+      });
+      await flood(other, 3);
+      await drain();
+      await flood(caller, 1);
+      await drain();
+    });
+
+    test('of 230 uploads at once 200 or fewer come in; the others are told how long to wait', async () => {
+      const runners = await crew();
+      const caller = present(runners[0], 'a runner');
+      const handIn = async (_: unknown, n: number): Promise<unknown> => {
         try {
-          await receive(stage, caller, 'ctis', fresh());
+          await receive(stage, present(runners[n % runners.length], 'its turn'), 'ctis', fresh());
           return null;
         } catch (error) {
           return error;
@@ -153,6 +180,7 @@ for (const backend of BACKENDS) {
       for (const error of refused) {
         assert.ok(error instanceof Problem);
         assert.equal(error.code, 'rate_limited');
+        assert.match(error.message, /of this tenant /);
         const seconds = present(error.extras.retryAfterSeconds, 'Retry-After');
         assert.ok(seconds >= 100 && seconds <= 300, `half of 200 and more at 1 s: ${seconds}`);
       }
@@ -163,8 +191,11 @@ for (const backend of BACKENDS) {
     });
 
     test('bodies that are still arriving count, too', async () => {
-      const caller = await newCaller(stage);
-      await flood(caller, limits.uploadsWaitingPerTenantMax - 1);
+      const runners = await crew();
+      const caller = present(runners.at(-1), 'the last runner');
+      for (const runner of runners.slice(0, -2))
+        await flood(runner, limits.uploadsWaitingPerRunnerMax);
+      await flood(present(runners.at(-2), 'another'), limits.uploadsWaitingPerRunnerMax - 1);
       const db = stage.database.tenant(caller.tenantId);
       // One more that has not arrived whole: its row is there from the first byte on.
       const [newest] = await db
