@@ -256,39 +256,46 @@ async function noteArrival(deps: ReceiveDeps, row: UploadRow, arrival: Arrival):
 /** Every 4 MiB it is asked whether there is still room: what arrives at the same time exceeds it by that much each. */
 const CHUNKS_PER_ADMISSION = 16;
 
-/** Writes the source in sealed chunks of limits.uploadChunkBytes, each durable before the next is read. */
+/** Writes the source in sealed chunks of limits.uploadChunkBytes: while one is made durable the next arrives. */
 async function storeChunks(
   deps: ReceiveDeps,
   row: UploadRow,
   source: AsyncIterable<Uint8Array>,
   arrival: Arrival,
 ): Promise<void> {
-  const db = deps.database.tenant(row.tenant_id);
+  const { tenant_id: tenantId, runner_id: runnerId, id: uploadId } = row;
+  const db = deps.database.tenant(tenantId);
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
   let seq = 0;
-  const write = async (): Promise<void> => {
-    const sealed = seal(
-      deps.sealKey,
-      { uploadId: row.id, seq },
-      randomBytes(12),
-      Buffer.concat(pending),
-    );
-    if ((await insertChunk(db, row.tenant_id, row.id, seq, sealed)) === 0) throw gaveUp();
-    arrival.storedBytes += pendingBytes;
+  let writing: Promise<void> = Promise.resolve();
+  const write = async (number: number, bytes: Buffer): Promise<void> => {
+    const sealed = seal(deps.sealKey, { uploadId, seq: number }, randomBytes(12), bytes);
+    if ((await insertChunk(db, tenantId, uploadId, number, sealed)) === 0) throw gaveUp();
+    arrival.storedBytes += bytes.length;
+    if ((number + 1) % CHUNKS_PER_ADMISSION !== 0) return;
+    await noteArrival(deps, row, arrival);
+    await admit(deps, db, { tenantId, runnerId }, 0);
+  };
+  const next = async (): Promise<void> => {
+    await writing;
+    writing = write(seq, Buffer.concat(pending));
+    // What goes wrong is thrown by the next wait.
+    writing.catch(() => {});
     seq += 1;
     pending = [];
     pendingBytes = 0;
-    if (seq % CHUNKS_PER_ADMISSION !== 0) return;
-    await noteArrival(deps, row, arrival);
-    await admit(deps, db, { tenantId: row.tenant_id, runnerId: row.runner_id }, 0);
   };
-  for await (const chunk of source) {
-    pending.push(chunk);
-    pendingBytes += chunk.byteLength;
-    if (pendingBytes >= limits.uploadChunkBytes) await write();
+  try {
+    for await (const chunk of source) {
+      pending.push(chunk);
+      pendingBytes += chunk.byteLength;
+      if (pendingBytes >= limits.uploadChunkBytes) await next();
+    }
+    if (pendingBytes > 0) await next();
+  } finally {
+    await writing;
   }
-  if (pendingBytes > 0) await write();
 }
 
 /** The upload that this one repeats, if any: by Idempotency-Key, else the same bytes in work or not yet answered. */
