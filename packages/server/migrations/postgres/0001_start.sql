@@ -315,6 +315,7 @@ create table scope (
   lease_until bigint,
   primary key (tenant_id, asset_id, tool, category)
 );
+create index scope_by_holder on scope (tenant_id, holder_upload_id) where holder_upload_id is not null;
 
 -- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
 create table analysis (

@@ -315,6 +315,7 @@ create table scope (
   lease_until integer,
   primary key (tenant_id, asset_id, tool, category)
 ) strict, without rowid;
+create index scope_by_holder on scope (tenant_id, holder_upload_id) where holder_upload_id is not null;
 
 -- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
 create table analysis (
@@ -481,6 +482,8 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('asset', 'asset_by_value', '10000 10000 2000 1'),
   ('asset_ref', 'asset_ref', '50000 50000 1'),
   ('asset_ref', 'asset_ref_by_name', '50000 50000 5 1'),
+  ('scope', 'scope', '100000 100000 10 2 1'),
+  ('scope', 'scope_by_holder', '1000 1000 10'),
   ('finding', 'finding', '5000000 5000000 1'),
   ('finding', 'finding_by_scope', '5000000 5000000 2000 1000 500 1'),
   ('finding', 'finding_by_status', '5000000 5000000 500000 100000 1'),

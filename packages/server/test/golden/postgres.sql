@@ -142,6 +142,15 @@ select * from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and
 insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values ($1, $2, $3, $4, $5, $6) on conflict do nothing
 update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and "asset_id" = $4 and "tool" = $5 and "category" = $6 and ("holder_upload_id" is null or "holder_upload_id" = $7 or "lease_until" < $8)
 
+-- scopes: extend
+update "scope" set "lease_until" = $1 where "tenant_id" = $2 and "holder_upload_id" = $3
+
+-- scopes: free
+update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and "holder_upload_id" = $4
+
+-- uploads: a batch and its guard
+insert into "upload_batch" ("tenant_id", "upload_id", "batch", "counts", "lease_holder") values ($1, $2, $3, $4, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = $5 and "upload"."id" = $6 and "upload"."state" = $7 and "upload"."lease_holder" = $8 and "upload"."attempt" = $9 and (select count(*) as "held" from "scope" where "scope"."tenant_id" = $10 and "scope"."holder_upload_id" = $11) >= $12))
+
 -- analyses: save
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 

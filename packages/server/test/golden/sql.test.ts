@@ -117,6 +117,9 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'uploads: given up': (db) => uploads.givenUp(db, 10),
   'uploads: rejections': (db) => rejections.rejectionsPage(db, ID, ID, -1, 10),
   'scopes: take': (db) => frame.takeScope(db, ID, SCOPE, ID, 1, 2),
+  'scopes: extend': (db) => frame.extendScopes(db, ID, ID, 2),
+  'scopes: free': (db) => frame.freeScopes(db, ID, ID),
+  'uploads: a batch and its guard': (db) => work.insertBatch(db, UPLOAD, 1, 1, '{}'),
   'analyses: save': (db) =>
     frame.saveAnalysis(db, {
       tenant_id: ID,

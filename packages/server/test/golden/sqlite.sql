@@ -142,6 +142,15 @@ select * from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "
 insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?) on conflict do nothing
 update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and ("holder_upload_id" is null or "holder_upload_id" = ? or "lease_until" < ?)
 
+-- scopes: extend
+update "scope" set "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ?
+
+-- scopes: free
+update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ?
+
+-- uploads: a batch and its guard
+insert into "upload_batch" ("tenant_id", "upload_id", "batch", "counts", "lease_holder") values (?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ? and (select count(*) as "held" from "scope" where "scope"."tenant_id" = ? and "scope"."holder_upload_id" = ?) >= ?))
+
 -- analyses: save
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
