@@ -6,17 +6,18 @@
 import { limits } from '@muster/contract';
 import { DocumentSource } from './document.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
-import { type Frame, type FrameAccount, needsFallback, settleFrame } from './frame.ts';
+import { needsFallback, settleFrame } from './frame.ts';
 import { type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { makePlan } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
 import { insertRejections } from './rejection.queries.ts';
 import { isRehearsal, rehearse } from './rehearse.ts';
-import { settleSites, takeScopes } from './sites.ts';
+import { holdScopes, settleSites } from './sites.ts';
+import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
-import { batchCounts, insertBatch } from './upload-work.queries.ts';
+import { batchCounts } from './upload-work.queries.ts';
 import { BatchWriter, readItems } from './write-batches.ts';
 
 export type { Outcome } from './finish.ts';
@@ -59,15 +60,12 @@ async function applyReport(
   survey: Survey,
 ): Promise<void> {
   const db = deps.database.tenant(upload.tenant_id);
-  const committed = new Map(
-    (await batchCounts(db, upload.tenant_id, upload.id)).map((row) => [row.batch, row.counts]),
-  );
-  const frame = await storeFrame(deps, upload, report, survey, committed);
+  const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const nowMs = deps.clock.nowMs();
-  const sites = await deps.database.transaction(upload.tenant_id, (tx) =>
-    settleSites(tx, upload, report, survey, frame, nowMs),
-  );
-  const hold: Hold = { upload, scopes: await takeScopes(deps, upload, sites.all) };
+  const frame = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
+  const sites = await settleSites(slices, upload, report, survey, frame, nowMs);
+  const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, sites.all) };
+  const committed = await batchCounts(db, upload, 'items');
   const plan = await makePlan(db, survey, sites, committed);
   const writer = new BatchWriter(deps, hold);
   const judged = { report, survey, plan, committed };
@@ -85,34 +83,8 @@ async function applyReport(
 /** What could not be used stays to be looked at, whether the report is accepted or refused. */
 async function storeRejections(deps: IngestDeps, upload: UploadRow, survey: Survey): Promise<void> {
   if (survey.rejected.length === 0) return;
+  const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const ids = { tenant_id: upload.tenant_id, upload_id: upload.id };
-  await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await holdLease(deps, tx, { upload, scopes: 0 }, {});
-    await insertRejections(
-      tx,
-      survey.rejected.map((rejection, seq) => ({ ...ids, seq, ...rejection })),
-    );
-  });
-}
-
-/** Batch 0: the frame, in one transaction with its counts. */
-async function storeFrame(
-  deps: IngestDeps,
-  upload: UploadRow,
-  report: Reading['report'],
-  survey: Survey,
-  committed: ReadonlyMap<number, string>,
-): Promise<Frame> {
-  const nowMs = deps.clock.nowMs();
-  const done = committed.get(0);
-  const frame = await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await holdLease(deps, tx, { upload, scopes: 0 }, {});
-    const settled = await settleFrame(tx, upload, report, needsFallback(report, survey), nowMs);
-    if (done === undefined) {
-      await insertBatch(tx, upload, 0, 0, JSON.stringify(settled.account));
-    }
-    return settled;
-  });
-  deps.checkpoint?.('frame');
-  return done === undefined ? frame : { ...frame, account: JSON.parse(done) as FrameAccount };
+  const rows = survey.rejected.map((rejection, seq) => ({ ...ids, seq, ...rejection }));
+  for (const slice of sliced(rows)) await slices.write((tx) => insertRejections(tx, slice));
 }

@@ -15,7 +15,7 @@ import type { Survey } from './survey.rules.ts';
 /** Stored findings read in one statement: half a megabyte, in which the database's thread is busy for some 10 ms. */
 const PAGE_ROWS = 2000;
 
-/** The number of a batch for findings that repeat another one of their report: none. Batch 0 is the frame. */
+/** The number of a batch for findings that repeat another one of their report: none; those of batches begin with 1. */
 export const NO_BATCH = -1;
 
 /** The stored row of a finding that isn't stored yet. */

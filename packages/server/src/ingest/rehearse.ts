@@ -3,7 +3,7 @@
 // Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
 
 import type { Database, Db } from '../db/db.ts';
-import { endProcessed, type Finished, finishSites, receiptOfFinished } from './finish.ts';
+import { endProcessed, type Finished, foreseeAbsence, receiptOfFinished } from './finish.ts';
 import { batchRows, type Matched } from './finding-rows.rules.ts';
 import { needsFallback, settleFrame } from './frame.ts';
 import { holdLease, type IngestDeps } from './lease.ts';
@@ -11,6 +11,7 @@ import { makePlan } from './plan.ts';
 import type { Reading } from './reading.ts';
 import { addCounts, noBatch } from './receipt.rules.ts';
 import { settleSites } from './sites.ts';
+import { slicesWithin } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import { deleteSomeChunks, markRawDeleted, type UploadRow } from './upload.queries.ts';
 import { readItems, type Sink } from './write-batches.ts';
@@ -30,8 +31,12 @@ export async function rehearse(
   const { tenant_id: tenantId, id: uploadId } = upload;
   const nowMs = clock.nowMs();
   const { frame, sites } = await undone(database, tenantId, async (tx) => {
-    const settled = await settleFrame(tx, upload, report, needsFallback(report, survey), nowMs);
-    return { frame: settled, sites: await settleSites(tx, upload, report, survey, settled, nowMs) };
+    const slices = slicesWithin(tx);
+    const settled = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
+    return {
+      frame: settled,
+      sites: await settleSites(slices, upload, report, survey, settled, nowMs),
+    };
   });
   const committed = new Map<number, string>();
   const plan = await makePlan(database.tenant(tenantId), survey, sites, committed);
@@ -46,7 +51,7 @@ export async function rehearse(
     absences: plan.absences,
     notes: [report.notes, survey.notes, sites.notes, details],
   };
-  const absence = await undone(database, tenantId, (tx) => finishSites(tx, done, nowMs));
+  const absence = await foreseeAbsence(database.tenant(tenantId), done);
   const receipt = receiptOfFinished(upload, done, absence, counter.counts);
   await database.transaction(tenantId, async (tx) => {
     await holdLease(deps, tx, { upload, scopes: 0 }, { items_done: survey.tally.received });

@@ -4,6 +4,7 @@ import type { UploadFault } from '@muster/contract';
 import { sql } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { skipLocked } from '../db/dialect.ts';
+import type { UploadBatchTable } from '../db/tables.ts';
 import { PROCESSING, RECEIVED, type UploadRow, WAITING } from './upload.queries.ts';
 
 /** The uploads that one runner of one tenant has waiting and in work. */
@@ -191,18 +192,24 @@ export async function releaseAllHeld(db: Db): Promise<number> {
   return Number(result.numUpdatedRows);
 }
 
+/** What the batches are of. */
+export type BatchPart = UploadBatchTable['part'];
+
+/** What the committed batches of a part counted, by their numbers. */
 export async function batchCounts(
   db: Db,
-  tenantId: string,
-  uploadId: string,
-): Promise<{ batch: number; counts: string }[]> {
-  return await db
+  { tenant_id: tenantId, id: uploadId }: Pick<UploadRow, 'tenant_id' | 'id'>,
+  part: BatchPart,
+): Promise<Map<number, string>> {
+  const rows = await db
     .selectFrom('upload_batch')
     .select(['batch', 'counts'])
     .where('tenant_id', '=', tenantId)
     .where('upload_id', '=', uploadId)
+    .where('part', '=', part)
     .orderBy('batch')
     .execute();
+  return new Map(rows.map((row) => [row.batch, row.counts]));
 }
 
 /**
@@ -215,13 +222,15 @@ export async function insertBatch(
   scopes: number,
   batch: number,
   counts: string,
+  part: BatchPart = 'items',
 ): Promise<void> {
   await db
     .insertInto('upload_batch')
-    .columns(['tenant_id', 'upload_id', 'batch', 'counts', 'lease_holder'])
+    .columns(['tenant_id', 'upload_id', 'part', 'batch', 'counts', 'lease_holder'])
     .values((eb) => ({
       tenant_id: upload.tenant_id,
       upload_id: upload.id,
+      part,
       batch,
       counts,
       lease_holder: eb

@@ -139,17 +139,19 @@ select "tenant_id", "id" from "upload" where "state" = 'receiving' and "finished
 select * from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "seq" > ? order by "seq" limit ?
 
 -- scopes: take
-insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?) on conflict do nothing
-update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and ("holder_upload_id" is null or "holder_upload_id" = ? or "lease_until" < ?)
+insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = ?, "lease_until" = ? where ("scope"."holder_upload_id" is null or "scope"."holder_upload_id" = ? or "scope"."lease_until" < ?)
 
 -- scopes: extend
-update "scope" set "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ?
+update "scope" set "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ? and "lease_until" < ?
+
+-- scopes: count
+select count(*) as "held" from "scope" where "tenant_id" = ? and "holder_upload_id" = ?
 
 -- scopes: free
 update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ?
 
 -- uploads: a batch and its guard
-insert into "upload_batch" ("tenant_id", "upload_id", "batch", "counts", "lease_holder") values (?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ? and (select count(*) as "held" from "scope" where "scope"."tenant_id" = ? and "scope"."holder_upload_id" = ?) >= ?))
+insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values (?, ?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ? and (select count(*) as "held" from "scope" where "scope"."tenant_id" = ? and "scope"."holder_upload_id" = ?) >= ?))
 
 -- analyses: save
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
@@ -166,8 +168,14 @@ insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "firs
 -- ingest: sightings on a ref
 select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ? and "finding_id" >= ? and "finding_id" <= ?
 
+-- ingest: gone from a ref
+update "finding_ref" set "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" = ?
+
+-- ingest: lock what is active
+select "id", "status" from "finding" where "tenant_id" = ? and "id" in (?, ?) and "status" in (?, ?, ?) order by "id"
+
 -- ingest: resolve as fixed
-update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?) and "status" in (?, ?, ?)
+update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?)
 
 -- findings: page
 select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = ? and "finding"."status" = ? and "finding"."severity" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."rule_id" = ? and "finding"."path" >= ? and "finding"."path" < ? and ("finding"."severity" > ? or ("finding"."severity" = ? and "finding"."id" < ?)) order by "finding"."severity", "finding"."id" desc limit ?
@@ -193,8 +201,18 @@ select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" a
 -- assets: relationships in
 select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = ? and "relationship"."to_asset_id" = ? and ("relationship"."type" > ? or ("relationship"."type" = ? and "relationship"."from_asset_id" > ?)) order by "relationship"."type", "relationship"."from_asset_id" limit ?
 
--- assets: facts
-select "tenant_id", "id", "attributes", "criticality" from "asset" where "tenant_id" = ? and "id" in (?, ?)
+-- assets: lock
+select * from "asset" where "tenant_id" = ? and "kind_class" in (?) and "value" in (?, ?) order by "id"
+
+-- assets: lock default refs
+select "id", "default_ref_id" from "asset" where "tenant_id" = ? and "id" in (?, ?) order by "id"
+
+-- assets: refs by name
+select * from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "name" in (?, ?)
+
+-- assets: save endpoints
+insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") values (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "identity") do nothing
+update "endpoint" set "document" = ?, "last_seen_at" = ? where "tenant_id" = ? and "asset_id" = ? and "identity" = ?
 
 -- assets: save facts
 update "asset" set "attributes" = ?, "criticality" = ? where "tenant_id" = ? and "id" = ?
