@@ -144,7 +144,7 @@ function conclusionsOf({ survey, sites, absences }: Finished): Conclusion[] {
   const rejectedAny = survey.tally.rejectionsByCode.size > 0;
   return sites.flatMap((site, number) => {
     const absence = absences.get(site);
-    if (absence === undefined) return [];
+    if (absence === undefined || site.place.isStale) return [];
     if (!concludes(site.analysis, rejectedAny, site.asset.is_fallback === 1)) return [];
     return [{ site: number, place: site.place, absence }];
   });
@@ -167,7 +167,9 @@ async function noteAnalyses(
   held: Held,
   nowMs: number,
 ): Promise<void> {
-  const rows = sites.map(({ place }, number) => ({
+  // Of a later upload nothing is said anew: the analysis stays what it was compared with.
+  const newest = [...sites.entries()].filter(([, { place }]) => !place.isStale);
+  const rows = newest.map(([number, { place }]) => ({
     tenant_id: place.tenantId,
     ref_id: place.refId,
     tool: place.tool,

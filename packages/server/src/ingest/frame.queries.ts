@@ -217,6 +217,26 @@ export async function extendScopes(
     .execute();
 }
 
+/** Scopes of these assets that another upload holds under a lease that runs. */
+export async function scopesOfOthers(
+  db: Db,
+  { tenant_id: tenantId, id: uploadId }: { readonly tenant_id: string; readonly id: string },
+  assetIds: readonly string[],
+  nowMs: number,
+): Promise<ScopeKey[]> {
+  if (assetIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('scope')
+    .select(['asset_id', 'tool', 'category'])
+    .where('tenant_id', '=', tenantId)
+    .where('asset_id', 'in', assetIds)
+    .where('holder_upload_id', 'is not', null)
+    .where('holder_upload_id', '!=', uploadId)
+    .where('lease_until', '>=', nowMs)
+    .execute();
+  return rows.map(({ asset_id: assetId, tool, category }) => ({ assetId, tool, category }));
+}
+
 /** How many scopes an upload holds. */
 export async function countScopes(db: Db, tenantId: string, uploadId: string): Promise<number> {
   const row = await db
@@ -252,6 +272,22 @@ export async function findAnalysis(
     .where('tool', '=', tool)
     .where('category', '=', category)
     .executeTakeFirst();
+}
+
+/** The analyses of these refs, and maybe some with a tool or category of another. */
+export async function analysesOf(
+  db: Db,
+  tenantId: string,
+  places: readonly Pick<AnalysisRow, 'ref_id' | 'tool' | 'category'>[],
+): Promise<Pick<AnalysisRow, 'ref_id' | 'tool' | 'category' | 'last_upload_id'>[]> {
+  return await db
+    .selectFrom('analysis')
+    .select(['ref_id', 'tool', 'category', 'last_upload_id'])
+    .where('tenant_id', '=', tenantId)
+    .where('ref_id', 'in', [...new Set(places.map((place) => place.ref_id))])
+    .where('tool', 'in', [...new Set(places.map((place) => place.tool))])
+    .where('category', 'in', [...new Set(places.map((place) => place.category))])
+    .execute();
 }
 
 export async function saveAnalyses(db: Db, rows: readonly AnalysisRow[]): Promise<void> {

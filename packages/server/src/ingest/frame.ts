@@ -22,6 +22,7 @@ import {
   saveComponents,
   saveEndpoints,
   saveRelationships,
+  scopesOfOthers,
   touchAssets,
 } from './frame.queries.ts';
 import { type FrameCounts, noFrame } from './receipt.rules.ts';
@@ -74,6 +75,39 @@ export const needsFallback = (
   survey.groups.some((group) => group.asset === null) ||
   (report.assets.usable.length === 0 && report.components.usable.length > 0);
 
+/**
+ * Does another upload hold what an analysis of the report, by its named asset, will be matched against? A cheap look before
+ * all items are read; what it doesn't see is met when the scopes are taken.
+ */
+export async function isAnyScopeBusy(
+  db: Db,
+  upload: UploadRow,
+  { analyses, assets }: Report,
+  nowMs: number,
+): Promise<boolean> {
+  const named = analyses.flatMap(({ asset, tool, category }) => {
+    const draft = asset === null ? undefined : assets.usable[asset];
+    return draft === undefined ? [] : [{ ...identityOf(draft), tool, category }];
+  });
+  for (const slice of sliced(named)) {
+    const stored = await assetsByValue(db, upload.tenant_id, slice);
+    const ids = new Map(stored.map((row) => [keyOf(row.kind_class, row.value), row.id]));
+    const busy = await scopesOfOthers(db, upload, [...ids.values()], nowMs);
+    const keys = new Set(busy.map((scope) => `${scope.assetId} ${scope.tool}\n${scope.category}`));
+    const isBusy = slice.some(({ kind_class: kindClass, value, tool, category }) =>
+      keys.has(`${ids.get(keyOf(kindClass, value))} ${tool}\n${category}`),
+    );
+    if (isBusy) return true;
+  }
+  return false;
+}
+
+/** What an asset is known by. */
+function identityOf({ kind, value }: AssetDraft): Pick<AssetRow, 'kind_class' | 'value'> {
+  const normal = present(normaliseAsset(kind, value), `the asset ${value}`);
+  return { kind_class: normal.kindClass, value: indexable(normal.value) };
+}
+
 /** Finds or makes all that the report's frame names. What earlier tries of the upload counted is counted once. */
 export async function settleFrame(
   slices: Slices,
@@ -110,12 +144,11 @@ async function settleAssets(
   const wanted = new Map<string, AssetRow>();
   const keys: string[] = [];
   for (const draft of drafts) {
-    const normal = present(normaliseAsset(draft.kind, draft.value), `the asset ${draft.value}`);
-    const value = indexable(normal.value);
-    const key = keyOf(normal.kindClass, value);
+    const identity = identityOf(draft);
+    const key = keyOf(identity.kind_class, identity.value);
     keys.push(key);
     const same = wanted.get(key);
-    const row = newAsset(upload, draft, normal.kindClass, value, nowMs);
+    const row = newAsset(upload, draft, identity, nowMs);
     wanted.set(key, same === undefined ? row : { ...same, ...together(same, row) });
     if (same !== undefined) counts.duplicate += 1;
   }
@@ -176,8 +209,7 @@ function together(
 function newAsset(
   upload: UploadRow,
   draft: AssetDraft,
-  kindClass: string,
-  value: string,
+  { kind_class: kindClass, value }: Pick<AssetRow, 'kind_class' | 'value'>,
   nowMs: number,
 ): AssetRow {
   return {

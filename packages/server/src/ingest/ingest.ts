@@ -6,14 +6,14 @@
 import { limits } from '@muster/contract';
 import { DocumentSource } from './document.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
-import { needsFallback, settleFrame } from './frame.ts';
-import { type Hold, holdLease, type IngestDeps } from './lease.ts';
+import { isAnyScopeBusy, needsFallback, settleFrame } from './frame.ts';
+import { type Hold, holdLease, type IngestDeps, ScopeBusy } from './lease.ts';
 import { makePlan } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
 import { insertRejections } from './rejection.queries.ts';
 import { isRehearsal, rehearse } from './rehearse.ts';
-import { holdScopes, settleSites } from './sites.ts';
+import { holdScopes, markStale, settleSites } from './sites.ts';
 import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
@@ -32,6 +32,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   const source = new DocumentSource(db, upload, deps.sealKey, deps.onProgress);
   try {
     const reading = await openReport(upload, source);
+    const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
+    if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
     survey.takeFrame(reading.report);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
@@ -63,8 +65,9 @@ async function applyReport(
   const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const nowMs = deps.clock.nowMs();
   const frame = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
-  const sites = await settleSites(slices, upload, report, survey, frame, nowMs);
-  const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, sites.all) };
+  const settled = await settleSites(slices, upload, report, survey, frame, nowMs);
+  const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, settled.all) };
+  const sites = await markStale(db, upload, settled);
   const committed = await batchCounts(db, upload, 'items');
   const plan = await makePlan(db, survey, sites, committed);
   const writer = new BatchWriter(deps, hold);

@@ -3,10 +3,11 @@
 
 import { limits } from '@muster/contract';
 import { present } from '../lib/assert.ts';
+import type { Db } from '../db/db.ts';
 import type { AnalysisDraft, Report } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import type { Frame } from './frame.ts';
-import { type AssetRow, takeScopes } from './frame.queries.ts';
+import { analysesOf, type AssetRow, takeScopes } from './frame.queries.ts';
 import { type IngestDeps, ScopeBusy } from './lease.ts';
 import { type RefWish, settleRefs } from './refs.ts';
 import { Notes } from './report-notes.decode.ts';
@@ -86,6 +87,7 @@ export async function settleSites(
         category: analysis.category,
         refId,
         isDefaultRef: refs.isDefault(wish),
+        isStale: false,
         commitSha: analysis.commitSha,
         nowMs,
       },
@@ -135,4 +137,33 @@ export async function holdScopes(
     });
   }
   return keys.size;
+}
+
+/**
+ * Marks the sites whose analysis a later upload has been applied to already: this one waited, or was tried again. Ids of
+ * uploads are made when they arrive, and sort by that. Their scopes are held.
+ */
+export async function markStale(db: Db, upload: UploadRow, sites: Sites): Promise<Sites> {
+  const later = new Set<string>();
+  const keyOf = (ref: string, tool: string, category: string) => `${ref} ${tool}\n${category}`;
+  const places = sites.all.map(({ place: { refId, tool, category } }) => ({
+    ref_id: refId,
+    tool,
+    category,
+  }));
+  for (const slice of sliced(places)) {
+    for (const row of await analysesOf(db, upload.tenant_id, slice)) {
+      if (row.last_upload_id > upload.id) later.add(keyOf(row.ref_id, row.tool, row.category));
+    }
+  }
+  if (later.size === 0) return sites;
+  const all = sites.all.map((site) => {
+    const { refId, tool, category } = site.place;
+    if (!later.has(keyOf(refId, tool, category))) return site;
+    const where = category === '' ? tool : `${tool}, ${category}`;
+    const detail = `A later upload of the analysis (${where}) was applied before this one: nothing that it said is changed, and nothing is closed.`;
+    sites.notes.warn('', 'later_upload_applied', detail);
+    return { ...site, place: { ...site.place, isStale: true } };
+  });
+  return { ...sites, all };
 }

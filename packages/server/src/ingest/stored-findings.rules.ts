@@ -41,6 +41,8 @@ export interface StoredState {
   readonly isFixed: boolean;
   /** The report's own suppression set the status. */
   readonly isByReport: boolean;
+  /** It was present on the ref when last looked for. */
+  readonly isPresent: boolean;
 }
 
 export class StoredFindings {
@@ -79,6 +81,7 @@ export class StoredFindings {
       severity: ((state >> SEVERITY_SHIFT) & 7) as FindingRow['severity'],
       isFixed: (state & FIXED) !== 0,
       isByReport: (state & BY_REPORT) !== 0,
+      isPresent: this.isPresent(row),
     };
   }
 

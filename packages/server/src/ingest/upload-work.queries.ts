@@ -37,6 +37,22 @@ export async function uploadFlows(db: Db, nowMs: number): Promise<UploadFlow[]> 
     .execute();
 }
 
+/**
+ * Uploads of a runner that wait for a busy scope and arrived before the one of the outer query, which may be about the same
+ * thing: it isn't let past them. Others that wait have a fault, and hold nobody up.
+ */
+const parkedBefore = (db: Db, tenantId: string, runnerId: string, nowMs: number) =>
+  db
+    .selectFrom('upload as parked')
+    .select('parked.id')
+    .where('parked.tenant_id', '=', tenantId)
+    .where('parked.runner_id', '=', runnerId)
+    .where('parked.state', '=', RECEIVED)
+    .where('parked.state', 'in', WAITING)
+    .where('parked.fault', 'is', null)
+    .where('parked.not_before', '>', nowMs)
+    .whereRef(sql.ref('parked.id'), '<', sql.ref('upload.id'));
+
 /** Claims the oldest due upload of one runner (system scope); undefined when others took what was due. */
 export async function claimUpload(
   db: Db,
@@ -55,6 +71,7 @@ export async function claimUpload(
           .where('runner_id', '=', runnerId)
           .where(isDue(nowMs))
           .where('state', 'in', WAITING)
+          .where((eb) => eb.not(eb.exists(parkedBefore(db, tenantId, runnerId, nowMs))))
           .orderBy('received_at')
           .orderBy('id')
           .limit(1),
@@ -133,7 +150,7 @@ export async function endUpload(
 export interface Requeue {
   /** Claimed again not before this time; 0: at once, whatever any node's clock says. */
   readonly notBefore: number;
-  /** Why its newest attempt ended; null: nothing was wrong with it. */
+  /** Why its newest attempt ended; null: nothing was wrong with it, it waits for a busy scope. */
   readonly fault: UploadFault | null;
   /** Attempts to give back. */
   readonly attempts: 0 | 1;
@@ -153,7 +170,7 @@ export async function requeueUpload(
       lease_holder: null,
       not_before: notBefore,
       attempt: eb('attempt', '-', attempts),
-      ...(fault === null ? {} : { fault }),
+      fault,
     }))
     .where('tenant_id', '=', upload.tenant_id)
     .where('id', '=', upload.id)

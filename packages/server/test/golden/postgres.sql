@@ -93,7 +93,7 @@ update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= $1 then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= $2) or (state = 'processing' and lease_until < $3)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
 
 -- uploads: claim
-with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') order by "received_at", "id" limit $5 for update skip locked) update "upload" set "state" = $6, "attempt" = "attempt" + $7, "lease_until" = $8, "lease_holder" = $9, "started_at" = $10 where (tenant_id, id) in (select tenant_id, id from next) returning *
+with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') and not exists (select "parked"."id" from "upload" as "parked" where "parked"."tenant_id" = $5 and "parked"."runner_id" = $6 and "parked"."state" = 'received' and "parked"."state" in ('received', 'processing') and "parked"."fault" is null and "parked"."not_before" > $7 and "parked"."id" < "upload"."id") order by "received_at", "id" limit $8 for update skip locked) update "upload" set "state" = $9, "attempt" = "attempt" + $10, "lease_until" = $11, "lease_holder" = $12, "started_at" = $13 where (tenant_id, id) in (select tenant_id, id from next) returning *
 
 -- metrics: lock
 insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") select "tenant_id", "runner_id", "step_ms", "starts_at", "samples" from json_populate_recordset(null::"runner_metrics", $1::json) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
@@ -147,11 +147,17 @@ update "scope" set "lease_until" = $1 where "tenant_id" = $2 and "holder_upload_
 -- scopes: count
 select count(*) as "held" from "scope" where "tenant_id" = $1 and "holder_upload_id" = $2
 
+-- scopes: held by others
+select "asset_id", "tool", "category" from "scope" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "holder_upload_id" is not null and "holder_upload_id" != $4 and "lease_until" >= $5
+
 -- scopes: free
 update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and "holder_upload_id" = $4
 
 -- uploads: a batch and its guard
 insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values ($1, $2, $3, $4, $5, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = $6 and "upload"."id" = $7 and "upload"."state" = $8 and "upload"."lease_holder" = $9 and "upload"."attempt" = $10 and (select count(*) as "held" from "scope" where "scope"."tenant_id" = $11 and "scope"."holder_upload_id" = $12) >= $13))
+
+-- analyses: of places
+select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = $1 and "ref_id" in ($2) and "tool" in ($3) and "category" in ($4)
 
 -- analyses: save
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"

@@ -93,7 +93,7 @@ update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" 
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= ? then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
 
 -- uploads: claim
-with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = ? and "runner_id" = ? and ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) and "state" in ('received', 'processing') order by "received_at", "id" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
+with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = ? and "runner_id" = ? and ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) and "state" in ('received', 'processing') and not exists (select "parked"."id" from "upload" as "parked" where "parked"."tenant_id" = ? and "parked"."runner_id" = ? and "parked"."state" = 'received' and "parked"."state" in ('received', 'processing') and "parked"."fault" is null and "parked"."not_before" > ? and "parked"."id" < "upload"."id") order by "received_at", "id" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
 
 -- metrics: lock
 insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") values (?, ?, ?, ?, ?) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
@@ -147,11 +147,17 @@ update "scope" set "lease_until" = ? where "tenant_id" = ? and "holder_upload_id
 -- scopes: count
 select count(*) as "held" from "scope" where "tenant_id" = ? and "holder_upload_id" = ?
 
+-- scopes: held by others
+select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "asset_id" in (?, ?) and "holder_upload_id" is not null and "holder_upload_id" != ? and "lease_until" >= ?
+
 -- scopes: free
 update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ?
 
 -- uploads: a batch and its guard
 insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values (?, ?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ? and (select count(*) as "held" from "scope" where "scope"."tenant_id" = ? and "scope"."holder_upload_id" = ?) >= ?))
+
+-- analyses: of places
+select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = ? and "ref_id" in (?) and "tool" in (?) and "category" in (?)
 
 -- analyses: save
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
