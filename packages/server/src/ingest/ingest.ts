@@ -4,16 +4,18 @@
 // guarded by the lease, so a worker that lost it can't write a second time. Called by ingest.worker.ts.
 
 import { limits } from '@muster/contract';
+import type { Absence } from './absence.ts';
 import { DocumentSource } from './document.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
 import { isAnyScopeBusy, needsFallback, settleFrame } from './frame.ts';
 import { type Hold, holdLease, type IngestDeps, ScopeBusy } from './lease.ts';
-import { makePlan } from './plan.ts';
+import { makePlan, roundsOf } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
+import type { Notes } from './report-notes.decode.ts';
 import { insertRejections } from './rejection.queries.ts';
 import { isRehearsal, rehearse } from './rehearse.ts';
-import { holdScopes, markStale, settleSites } from './sites.ts';
+import { holdScopes, markStale, settleSites, type Site } from './sites.ts';
 import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
@@ -69,17 +71,23 @@ async function applyReport(
   const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, settled.all) };
   const sites = await markStale(db, upload, settled);
   const committed = await batchCounts(db, upload, 'items');
-  const plan = await makePlan(db, survey, sites, committed);
-  const writer = new BatchWriter(deps, hold);
-  const judged = { report, survey, plan, committed };
-  const details = await readItems(judged, source.items(document, lists), writer);
+  const absences = new Map<Site, Absence>();
+  const details: Notes[] = [];
+  const rounds = roundsOf(sites);
+  for (let round = 0; round < rounds; round += 1) {
+    const plan = await makePlan(db, survey, sites, committed, round);
+    const judged = { report, survey, plan, committed };
+    const items = source.items(document, lists);
+    details.push(await readItems(judged, items, new BatchWriter(deps, hold)));
+    for (const [site, absence] of plan.absences) absences.set(site, absence);
+  }
   await finish(deps, hold, {
     report,
     survey,
     account: frame.account,
     sites: sites.all,
-    absences: plan.absences,
-    notes: [report.notes, survey.notes, sites.notes, details],
+    absences,
+    notes: [report.notes, survey.notes, sites.notes, ...details],
   });
 }
 

@@ -15,11 +15,22 @@ import { type Slices, sliced } from './slices.ts';
 import type { Group, Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
+/**
+ * Rounds of one report at most: each reads the document once more. Refs of one asset beyond that share the last round, and
+ * are each matched by themselves: a defect that is new on several of them becomes several findings.
+ */
+const ROUNDS_MAX = 16;
+
 /** What some groups are matched against and written to. */
 export interface Site {
   readonly analysis: AnalysisDraft;
   readonly asset: AssetRow;
   readonly place: BatchPlace;
+  /**
+   * How many sites before it have the same scope, on other refs. They are matched and written one after the other, as if
+   * they had been uploads of their own: a finding that the first one creates is known to the second.
+   */
+  readonly round: number;
 }
 
 export interface Sites {
@@ -62,6 +73,7 @@ export async function settleSites(
   const all: Site[] = [];
   const ofGroup: number[] = [];
   const numbers = new Map<string, number>();
+  const sitesOfScope = new Map<string, number>();
   const notes = new Notes();
   for (const { analysis, asset, wish } of groups) {
     const refId = refs.id(wish);
@@ -74,11 +86,16 @@ export async function settleSites(
     const key = `${asset.id} ${refId} ${analysis.tool}\n${analysis.category}`;
     const number = numbers.get(key) ?? all.length;
     const known = all[number];
+    const scope = `${asset.id} ${analysis.tool}\n${analysis.category}`;
+    const before = sitesOfScope.get(scope) ?? 0;
+    const round = known?.round ?? Math.min(before, ROUNDS_MAX - 1);
+    if (known === undefined) sitesOfScope.set(scope, before + 1);
     numbers.set(key, number);
     ofGroup.push(number);
     all[number] = {
       analysis: known === undefined ? analysis : mergeAnalyses(known.analysis, analysis),
       asset,
+      round,
       place: {
         tenantId: upload.tenant_id,
         uploadId: upload.id,
