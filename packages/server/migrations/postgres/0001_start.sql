@@ -254,15 +254,17 @@ create table upload_rejection (
   primary key (tenant_id, upload_id, seq)
 );
 
--- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count. lease_holder:
--- who wrote it; a batch of somebody who doesn't hold the upload has none, and is refused.
+-- What each committed batch counted or decided, of the report's frame, of its items and of what is absent. The receipt is the
+-- sum, so a crash neither loses nor doubles a count. lease_holder: who wrote it; a batch of somebody who doesn't hold the
+-- upload has none, and is refused.
 create table upload_batch (
   tenant_id uuid not null,
   upload_id uuid not null,
+  part text collate "C" not null check (part in ('frame', 'items', 'absence')),
   batch integer not null,
   counts text collate "C" not null,
   lease_holder text collate "C" not null,
-  primary key (tenant_id, upload_id, batch)
+  primary key (tenant_id, upload_id, part, batch)
 );
 
 create table idempotency (
@@ -317,6 +319,7 @@ create table scope (
   lease_until bigint,
   primary key (tenant_id, asset_id, tool, category)
 );
+create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
 -- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
 create table analysis (

@@ -254,15 +254,17 @@ create table upload_rejection (
   primary key (tenant_id, upload_id, seq)
 ) strict, without rowid;
 
--- What each committed batch counted. The receipt is the sum, so a crash neither loses nor doubles a count. lease_holder:
--- who wrote it; a batch of somebody who doesn't hold the upload has none, and is refused.
+-- What each committed batch counted or decided, of the report's frame, of its items and of what is absent. The receipt is the
+-- sum, so a crash neither loses nor doubles a count. lease_holder: who wrote it; a batch of somebody who doesn't hold the
+-- upload has none, and is refused.
 create table upload_batch (
   tenant_id blob not null,
   upload_id blob not null,
+  part text not null check (part in ('frame', 'items', 'absence')),
   batch integer not null,
   counts text not null,
   lease_holder text not null,
-  primary key (tenant_id, upload_id, batch)
+  primary key (tenant_id, upload_id, part, batch)
 ) strict, without rowid;
 
 create table idempotency (
@@ -317,6 +319,7 @@ create table scope (
   lease_until integer,
   primary key (tenant_id, asset_id, tool, category)
 ) strict, without rowid;
+create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
 -- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
 create table analysis (
@@ -483,7 +486,9 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('asset', 'asset', '10000 10000 1'),
   ('asset', 'asset_by_value', '10000 10000 2000 1'),
   ('asset_ref', 'asset_ref', '50000 50000 1'),
-  ('asset_ref', 'asset_ref_by_name', '50000 50000 5 1'),
+  ('asset_ref', 'asset_ref_by_name', '50000 50000 100 1'),
+  ('scope', 'scope', '100000 100000 10 2 1'),
+  ('scope', 'scope_by_holder', '1000 1000 10 5'),
   ('finding', 'finding', '5000000 5000000 1'),
   ('finding', 'finding_by_scope', '5000000 5000000 2000 1000 500 1'),
   ('finding', 'finding_by_status', '5000000 5000000 500000 100000 1'),

@@ -168,6 +168,7 @@ export interface UploadRejectionTable {
 export interface UploadBatchTable {
   tenant_id: string;
   upload_id: string;
+  part: 'frame' | 'items' | 'absence';
   batch: number;
   counts: string;
   lease_holder: string;

@@ -1,41 +1,27 @@
-// What is no longer there is resolved, where the rules allow that conclusion (contract §6, Absence). Better a finding open for too long than one closed by a scan that failed.
+// What is no longer there is resolved, where the rules allow that conclusion (contract §6, Absence). Better a finding open
+// for too long than one closed by a scan that failed. First it is decided for the whole upload, and the decision is stored;
+// then it is carried out slice by slice. A try after a crash goes on with the decision of the first one. Called by finish.ts.
 
 import { hash } from 'node:crypto';
+import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import type { AnalysisDraft } from './draft.rules.ts';
 import {
   type FindingRow,
   insertFindingEvents,
+  lockActive,
   markAbsent,
   resolveFixed,
 } from './finding.queries.ts';
-import { findAnalysis, type ScopeKey } from './frame.queries.ts';
+import type { BatchPlace } from './finding-rows.rules.ts';
+import { findAnalysis } from './frame.queries.ts';
+import { type LeasedSlices, sliced } from './slices.ts';
 import { isActive, type StoredFindings } from './stored-findings.rules.ts';
 
 /** The blinding guard: what would close more than this many, and more than half of the open ones, is held. */
 const GUARD_COUNT = 100;
 const GUARD_SHARE = 0.5;
-
-/** Ids written in one statement, below the parameter limits of both databases. */
-const IDS_MAX = 500;
-
-export interface Place {
-  readonly tenantId: string;
-  readonly uploadId: string;
-  readonly scope: ScopeKey;
-  readonly refId: string;
-  readonly isDefaultRef: boolean;
-}
-
-export interface AbsenceResult {
-  readonly resolved: number;
-  readonly held: number;
-  /** What was held, to know an equal scan by; null: nothing. */
-  readonly heldDigest: Buffer | null;
-}
-
-const NOTHING: AbsenceResult = { resolved: 0, held: 0, heldDigest: null };
 
 /** May this analysis of a named asset conclude anything from what isn't in it? */
 export function concludes(
@@ -74,55 +60,105 @@ export function absenceIn(stored: StoredFindings, seen: ReadonlySet<number>): Ab
   return { absent, open };
 }
 
-/** Resolves, or holds, what is absent. Inside the finishing transaction. */
-export async function settleAbsence(
-  tx: Db,
-  place: Place,
-  { absent, open }: Absence,
-  nowMs: number,
-): Promise<AbsenceResult> {
-  const { tenantId, refId, scope } = place;
-  if (absent.length === 0) return NOTHING;
-  const ids = absent.filter(({ status }) => isActive(status)).map((finding) => finding.id);
-  const digest = hash('sha256', ids.sort().join(' '), 'buffer');
-  if (ids.length > GUARD_COUNT && ids.length > open * GUARD_SHARE) {
-    const before = await findAnalysis(tx, tenantId, refId, scope.tool, scope.category);
-    const held = before?.held_digest ?? null;
-    if (held === null || !digest.equals(held)) {
-      return { resolved: 0, held: ids.length, heldDigest: digest };
-    }
-  }
-  let resolved = 0;
-  for (let at = 0; at < absent.length; at += IDS_MAX) {
-    resolved += await settleSlice(tx, place, absent.slice(at, at + IDS_MAX), nowMs);
-  }
-  return { resolved, held: 0, heldDigest: null };
+/** A place where a conclusion is drawn, by its number among the sites of the upload, and what it did not see there. */
+export interface Conclusion {
+  readonly site: number;
+  readonly place: BatchPlace;
+  readonly absence: Absence;
 }
 
-async function settleSlice(
+/** Sites whose closing is held back: how many findings, and a digest to know an equal scan by. */
+export type Held = ReadonlyMap<number, { readonly count: number; readonly digest: Buffer }>;
+
+/** What the guard holds back; everything else may be closed. */
+export async function holdBack(db: Db, conclusions: readonly Conclusion[]): Promise<Held> {
+  const held = new Map<number, { count: number; digest: Buffer }>();
+  for (const { site, place, absence } of conclusions) {
+    const ids = absence.absent.filter(({ status }) => isActive(status)).map(({ id }) => id);
+    if (ids.length <= GUARD_COUNT || ids.length <= absence.open * GUARD_SHARE) continue;
+    const digest = hash('sha256', ids.sort().join(' '), 'buffer');
+    const { tenantId, refId, tool, category } = place;
+    const before = (await findAnalysis(db, tenantId, refId, tool, category))?.held_digest ?? null;
+    // A second equal scan is believed.
+    if (before === null || !digest.equals(before)) held.set(site, { count: ids.length, digest });
+  }
+  return held;
+}
+
+/** How many findings closing what isn't held would resolve. */
+export function closable(conclusions: readonly Conclusion[], held: Held): number {
+  const ids = conclusions
+    .filter(({ site, place }) => place.isDefaultRef && !held.has(site))
+    .flatMap(({ absence }) => absence.absent.filter(({ status }) => isActive(status)))
+    .map(({ id }) => id);
+  return new Set(ids).size;
+}
+
+export interface Closed {
+  readonly resolved: number;
+  readonly held: Held;
+}
+
+/** Carries absence out, or goes on where an earlier try ended; what that one closed is counted. */
+export async function settleAbsence(
+  slices: LeasedSlices,
+  clock: Clock,
+  conclusions: readonly Conclusion[],
+): Promise<Closed> {
+  const isNothing = conclusions.every(({ absence }) => absence.absent.length === 0);
+  if (isNothing && !slices.isResumed) return { resolved: 0, held: new Map() };
+  const decided = await slices.once(async (tx) =>
+    [...(await holdBack(tx, conclusions))].map(
+      ([site, { count, digest }]) => [site, count, digest.toString('hex')] as const,
+    ),
+  );
+  const held: Held = new Map(
+    decided.map(([site, count, hex]) => [site, { count, digest: Buffer.from(hex, 'hex') }]),
+  );
+  const counts = slices.appended<number>();
+  const gone = conclusions
+    .filter(({ site }) => !held.has(site))
+    .flatMap(({ place, absence }) => absence.absent.map(({ id }) => ({ place, id })));
+  for (const slice of sliced(gone)) {
+    counts.push(await slices.append((tx) => close(tx, slice, clock.nowMs())));
+  }
+  return { resolved: counts.reduce((sum, count) => sum + count, 0), held };
+}
+
+/** Marks findings as gone from their refs; on the default ref they are resolved. Returns how many were resolved. */
+async function close(
   tx: Db,
-  place: Place,
-  slice: Absence['absent'],
+  gone: readonly { readonly place: BatchPlace; readonly id: string }[],
   nowMs: number,
 ): Promise<number> {
-  const { tenantId, refId, uploadId } = place;
-  const ids = slice.map((finding) => finding.id);
-  await markAbsent(tx, tenantId, refId, ids);
+  const [first] = gone;
+  if (first === undefined) return 0;
+  const { tenantId, uploadId } = first.place;
+  await markAbsent(
+    tx,
+    gone.map(({ place, id }) => ({ tenant_id: tenantId, ref_id: place.refId, finding_id: id })),
+  );
   // Elsewhere than on the default ref it is gone from that ref only; the status shown stays.
-  if (!place.isDefaultRef) return 0;
+  const ids = gone.filter(({ place }) => place.isDefaultRef).map(({ id }) => id);
+  // As they are now: an operator may have decided since they were read.
+  const open = await lockActive(tx, tenantId, ids);
+  await resolveFixed(
+    tx,
+    tenantId,
+    open.map((finding) => finding.id),
+    nowMs,
+  );
   await insertFindingEvents(
     tx,
-    slice
-      .filter(({ status }) => isActive(status))
-      .map((finding) => ({
-        tenant_id: tenantId,
-        finding_id: finding.id,
-        id: newId(nowMs),
-        at: nowMs,
-        kind: 'resolved',
-        by_whom: `upload:${uploadId}`,
-        data: JSON.stringify({ from: finding.status, as: 'fixed' }),
-      })),
+    open.map((finding) => ({
+      tenant_id: tenantId,
+      finding_id: finding.id,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: 'resolved',
+      by_whom: `upload:${uploadId}`,
+      data: JSON.stringify({ from: finding.status, as: 'fixed' }),
+    })),
   );
-  return await resolveFixed(tx, tenantId, ids, nowMs);
+  return open.length;
 }

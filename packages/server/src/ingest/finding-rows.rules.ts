@@ -49,6 +49,8 @@ export interface BatchPlace {
   readonly category: string;
   readonly refId: string;
   readonly isDefaultRef: boolean;
+  /** A later upload of the same analysis was applied before: what that one said of a known finding stays. */
+  readonly isStale: boolean;
   readonly commitSha: string | null;
   readonly nowMs: number;
 }
@@ -117,12 +119,15 @@ export function batchRows(items: readonly Matched[], newId: () => string): Batch
     rows.sighted.push({
       ...sightOf(place),
       finding_id: id,
-      present: 1,
+      present: place.isStale && stored !== null && !stored.state.isPresent ? 0 : 1,
       first_seen_at: place.nowMs,
       first_commit: place.commitSha,
     });
   }
-  for (const [place, findingIds] of again) rows.seenAgain.push({ ...sightOf(place), findingIds });
+  for (const [place, findingIds] of again) {
+    const present = place.isStale ? {} : { present: 1 as const };
+    rows.seenAgain.push({ ...sightOf(place), ...present, findingIds });
+  }
   return rows;
 }
 
@@ -203,6 +208,10 @@ export function nextStatus(
 function revisit(rows: BatchRows, item: Matched, stored: Compared, newId: () => string): void {
   const { place } = item;
   const { state, sameContent } = stored;
+  if (place.isStale) {
+    rows.counts.unchanged += 1;
+    return;
+  }
   const status = nextStatus(state, item.suppressed, place.isDefaultRef);
   if (status === null && sameContent && stored.sameEvidence) {
     rows.counts.unchanged += 1;

@@ -2,7 +2,7 @@
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { insertRows, isAmong, updateRows } from '../db/dialect.ts';
+import { forUpdate, insertRows, isAmong, updateRows } from '../db/dialect.ts';
 import type {
   FindingDetailTable,
   FindingEventTable,
@@ -170,12 +170,16 @@ export async function saveSightings(db: Db, rows: readonly FindingRefRow[]): Pro
   });
 }
 
-/** Findings that were seen on a ref before and are seen there again: of most nothing else changes. */
+/**
+ * Findings that were seen on a ref before and are seen there again: of most nothing else changes. Without `present` those
+ * that are absent stay so.
+ */
 export interface SeenAgain
   extends Pick<
     FindingRefRow,
     'tenant_id' | 'ref_id' | 'last_seen_at' | 'last_commit' | 'last_upload_id'
   > {
+  readonly present?: 1;
   readonly findingIds: readonly string[];
 }
 
@@ -183,7 +187,7 @@ export async function noteSightings(db: Db, seen: SeenAgain): Promise<void> {
   const { tenant_id: tenantId, ref_id: refId, findingIds, ...sight } = seen;
   await db
     .updateTable('finding_ref')
-    .set({ present: 1, ...sight })
+    .set(sight)
     .where('tenant_id', '=', tenantId)
     .where('ref_id', '=', refId)
     .where(isAmong(db, 'finding_id', findingIds))
@@ -204,37 +208,47 @@ export async function insertEvent(
   await db.insertInto('event').values(row).execute();
 }
 
-/** No longer present on the ref. */
+/** No longer present on their refs. */
 export async function markAbsent(
   db: Db,
-  tenantId: string,
-  refId: string,
-  ids: readonly string[],
+  rows: readonly Pick<FindingRefRow, 'tenant_id' | 'ref_id' | 'finding_id'>[],
 ): Promise<void> {
-  await db
-    .updateTable('finding_ref')
-    .set({ present: 0 })
-    .where('tenant_id', '=', tenantId)
-    .where('ref_id', '=', refId)
-    .where('finding_id', 'in', ids)
-    .execute();
+  const absent = rows.map((row) => ({ ...row, present: 0 as const }));
+  await updateRows(db, 'finding_ref', ['tenant_id', 'ref_id', 'finding_id'], absent);
 }
 
-/** Absent on the default ref: resolved as fixed, unless a person decided otherwise. */
+/** Those that somebody still has to do something about, as they are now and stay to the end of the transaction. */
+export async function lockActive(
+  db: Db,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Pick<FindingRow, 'id' | 'status'>[]> {
+  if (ids.length === 0) return [];
+  return await forUpdate(
+    db
+      .selectFrom('finding')
+      .select(['id', 'status'])
+      .where('tenant_id', '=', tenantId)
+      .where('id', 'in', ids)
+      .where('status', 'in', ['open', 'confirmed', 'in_progress'])
+      .orderBy('id'),
+  ).execute();
+}
+
+/** Absent on the default ref: resolved as fixed. They are locked. */
 export async function resolveFixed(
   db: Db,
   tenantId: string,
   ids: readonly string[],
   nowMs: number,
-): Promise<number> {
-  const result = await db
+): Promise<void> {
+  if (ids.length === 0) return;
+  await db
     .updateTable('finding')
     .set({ status: 'resolved', resolution: 'fixed', status_by: 'absence', status_at: nowMs })
     .where('tenant_id', '=', tenantId)
     .where('id', 'in', ids)
-    .where('status', 'in', ['open', 'confirmed', 'in_progress'])
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+    .execute();
 }
 
 /** Which of these base fingerprints are known. */

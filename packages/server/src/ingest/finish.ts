@@ -8,16 +8,18 @@ import { Problem } from '../lib/problem.ts';
 import { cut } from '../lib/text.ts';
 import {
   type Absence,
-  type AbsenceResult,
+  closable,
+  type Conclusion,
   concludes,
-  NO_ABSENCE,
+  type Held,
+  holdBack,
   settleAbsence,
 } from './absence.ts';
 import { DocumentRefused, type Report } from './draft.rules.ts';
 import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
-import { freeScopes, saveAnalysis } from './frame.queries.ts';
+import { freeScopes, saveAnalyses } from './frame.queries.ts';
 import { type Hold, holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
 import { type Reading, TooManyItems } from './reading.ts';
 import {
@@ -31,9 +33,16 @@ import {
 import { Notes } from './report-notes.decode.ts';
 import { setAsideDetail } from './setback.rules.ts';
 import type { Site } from './sites.ts';
+import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import { type UploadRow } from './upload.queries.ts';
-import { batchCounts, deleteBatches, endUpload, requeueUpload } from './upload-work.queries.ts';
+import {
+  batchCounts,
+  deleteBatches,
+  endUpload,
+  type Requeue,
+  requeueUpload,
+} from './upload-work.queries.ts';
 
 /** The document is read anew at each try; the other upload takes about as long as this one would. */
 const SCOPE_RETRY_MS = 2000;
@@ -56,17 +65,23 @@ export const toolOf = (report: Report): string | null => {
   return names.size === 0 ? null : cut([...names].join(', '), 255);
 };
 
-/** The finish, one transaction: absence, analyses, the receipt, one event, the state. */
+/**
+ * What is absent is closed and the analyses are noted, slice by slice; then, in one transaction, the receipt, one event and
+ * the state.
+ */
 export async function finish(deps: IngestDeps, hold: Hold, done: Finished): Promise<void> {
   const { upload } = hold;
   const { tenant_id: tenantId, id: uploadId } = upload;
+  const slices = await LeasedSlices.open(deps, hold, 'absence');
+  const { resolved, held } = await settleAbsence(slices, deps.clock, conclusionsOf(done));
+  await noteAnalyses(slices, done.sites, held, deps.clock.nowMs());
+  const absence = { resolved, held: countHeld(held) };
   await deps.database.transaction(tenantId, async (tx) => {
     const nowMs = deps.clock.nowMs();
     await holdLease(deps, tx, hold, {
       analyses: done.sites.length,
       items_done: done.survey.tally.received,
     });
-    const absence = await finishSites(tx, done, nowMs);
     const receipt = receiptOfFinished(upload, done, absence, await sumOfBatches(tx, upload));
     await insertEvent(tx, {
       tenant_id: tenantId,
@@ -124,30 +139,37 @@ export interface AbsenceCounts {
   readonly held: number;
 }
 
-/** Absence on all sites, where it may be concluded, and the analyses that the next ones are compared with. */
-export async function finishSites(tx: Db, done: Finished, nowMs: number): Promise<AbsenceCounts> {
-  const rejectedAny = done.survey.tally.rejectionsByCode.size > 0;
-  let resolved = 0;
-  let held = 0;
-  for (const site of done.sites) {
-    const counts = concludes(site.analysis, rejectedAny, site.asset.is_fallback === 1);
-    const absence = counts ? (done.absences.get(site) ?? NO_ABSENCE) : NO_ABSENCE;
-    const result = await finishSite(tx, site, absence, nowMs);
-    resolved += result.resolved;
-    held += result.held;
-  }
-  return { resolved, held };
+/** The sites where something may be concluded from what isn't in the report. */
+function conclusionsOf({ survey, sites, absences }: Finished): Conclusion[] {
+  const rejectedAny = survey.tally.rejectionsByCode.size > 0;
+  return sites.flatMap((site, number) => {
+    const absence = absences.get(site);
+    if (absence === undefined || site.place.isStale) return [];
+    if (!concludes(site.analysis, rejectedAny, site.asset.is_fallback === 1)) return [];
+    return [{ site: number, place: site.place, absence }];
+  });
 }
 
-/** Absence on one site, and the analysis that the next one is compared with. */
-async function finishSite(
-  tx: Db,
-  { place }: Site,
-  absence: Absence,
+const countHeld = (held: Held): number =>
+  [...held.values()].reduce((sum, { count }) => sum + count, 0);
+
+/** What finishing would close and hold back, for a rehearsal. */
+export async function foreseeAbsence(db: Db, done: Finished): Promise<AbsenceCounts> {
+  const conclusions = conclusionsOf(done);
+  const held = await holdBack(db, conclusions);
+  return { resolved: closable(conclusions, held), held: countHeld(held) };
+}
+
+/** The analyses that the next ones are compared with. */
+async function noteAnalyses(
+  slices: LeasedSlices,
+  sites: readonly Site[],
+  held: Held,
   nowMs: number,
-): Promise<AbsenceResult> {
-  const result = await settleAbsence(tx, { ...place, scope: place }, absence, nowMs);
-  await saveAnalysis(tx, {
+): Promise<void> {
+  // Of a later upload nothing is said anew: the analysis stays what it was compared with.
+  const newest = [...sites.entries()].filter(([, { place }]) => !place.isStale);
+  const rows = newest.map(([number, { place }]) => ({
     tenant_id: place.tenantId,
     ref_id: place.refId,
     tool: place.tool,
@@ -155,17 +177,16 @@ async function finishSite(
     last_upload_id: place.uploadId,
     last_seen_at: nowMs,
     commit_sha: place.commitSha,
-    held_digest: result.heldDigest,
-    held_count: result.held,
-  });
-  return result;
+    held_digest: held.get(number)?.digest ?? null,
+    held_count: held.get(number)?.count ?? 0,
+  }));
+  for (const slice of sliced(rows)) await slices.write((tx) => saveAnalyses(tx, slice));
 }
 
 async function sumOfBatches(tx: Db, upload: UploadRow): Promise<BatchCounts> {
   const sum = noBatch();
-  for (const row of await batchCounts(tx, upload.tenant_id, upload.id)) {
-    if (row.batch === 0) continue;
-    addCounts(sum, JSON.parse(row.counts) as BatchCounts);
+  for (const counts of (await batchCounts(tx, upload, 'items')).values()) {
+    addCounts(sum, JSON.parse(counts) as BatchCounts);
   }
   return sum;
 }
@@ -227,11 +248,14 @@ export async function settleFailure(
 ): Promise<Outcome> {
   if (error instanceof LeaseLost) return 'lost';
   if (error instanceof ScopeBusy) {
-    const db = deps.database.tenant(upload.tenant_id);
-    await freeScopes(db, upload.tenant_id, upload.id);
     const notBefore = deps.clock.nowMs() + SCOPE_RETRY_MS;
-    await requeueUpload(db, upload, { notBefore, fault: null, attempts: 1 });
-    return 'requeued';
+    return await deps.database.transaction(upload.tenant_id, async (tx) => {
+      const requeue: Requeue = { notBefore, fault: null, attempts: 1 };
+      // Another worker has it: the scopes are that worker's now.
+      if ((await requeueUpload(tx, upload, requeue)) === 0) return 'lost';
+      await freeScopes(tx, upload.tenant_id, upload.id);
+      return 'requeued';
+    });
   }
   if (error instanceof DocumentRefused) {
     const problem = { code: error.code, detail: error.message, pointer: error.pointer };

@@ -1,6 +1,6 @@
 // SQL of what a report is about: assets, refs, scopes, analyses, components, relationships, endpoints.
 
-import { type Selectable, sql } from 'kysely';
+import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { forUpdate, insertRows, updateRows } from '../db/dialect.ts';
 import type {
@@ -10,42 +10,49 @@ import type {
   ComponentTable,
   EndpointTable,
   RelationshipTable,
+  Tables,
 } from '../db/tables.ts';
 
 export type AssetRow = Selectable<AssetTable>;
 export type AssetRefRow = Selectable<AssetRefTable>;
 export type AnalysisRow = Selectable<AnalysisTable>;
 
-/** Values asked for in one statement: well below the parameter limits of both databases. */
-const ASK_MAX = 500;
+type AssetKey = Pick<AssetRow, 'kind_class' | 'value'>;
 
-function* slices<T>(items: readonly T[]): Generator<T[]> {
-  for (let at = 0; at < items.length; at += ASK_MAX) yield items.slice(at, at + ASK_MAX);
-}
+/** The stored assets with the kind classes and values of these. */
+const assetsLike = (db: Db, tenantId: string, keys: readonly AssetKey[]) =>
+  db
+    .selectFrom('asset')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('kind_class', 'in', [...new Set(keys.map((key) => key.kind_class))])
+    .where(
+      'value',
+      'in',
+      keys.map((key) => key.value),
+    );
 
-/** The stored assets with these values, of any kind class. */
+/** The stored assets with these values, and maybe some with a kind class of one and the value of another. */
 export async function assetsByValue(
   db: Db,
   tenantId: string,
-  values: readonly string[],
+  keys: readonly AssetKey[],
 ): Promise<AssetRow[]> {
-  const rows: AssetRow[] = [];
-  for (const slice of slices(values)) {
-    rows.push(
-      ...(await db
-        .selectFrom('asset')
-        .selectAll()
-        .where('tenant_id', '=', tenantId)
-        .where('value', 'in', slice)
-        .execute()),
-    );
-  }
-  return rows;
+  return await assetsLike(db, tenantId, keys).execute();
 }
 
-/** New ones are inserted; of two uploads that see the same new asset at once, the first wins. */
-export async function insertAssets(db: Db, rows: readonly AssetRow[]): Promise<void> {
-  await insertRows(db, 'asset', rows, {
+/** The same, in the order of their ids and locked to the end of the transaction. */
+export async function lockAssets(
+  db: Db,
+  tenantId: string,
+  keys: readonly AssetKey[],
+): Promise<AssetRow[]> {
+  return await forUpdate(assetsLike(db, tenantId, keys).orderBy('id')).execute();
+}
+
+/** Inserts what is new, and says how many; of two uploads that see the same new asset at once, the first wins. */
+export async function insertAssets(db: Db, rows: readonly AssetRow[]): Promise<number> {
+  return await insertRows(db, 'asset', rows, {
     onConflict: { columns: ['tenant_id', 'kind_class', 'value'] },
   });
 }
@@ -56,59 +63,50 @@ export async function touchAssets(
   ids: readonly string[],
   nowMs: number,
 ): Promise<void> {
-  for (const slice of slices(ids)) {
-    await db
-      .updateTable('asset')
-      .set({ last_seen_at: nowMs })
-      .where('tenant_id', '=', tenantId)
-      .where('id', 'in', slice)
-      .execute();
-  }
+  if (ids.length === 0) return;
+  await db
+    .updateTable('asset')
+    .set({ last_seen_at: nowMs })
+    .where('tenant_id', '=', tenantId)
+    .where('id', 'in', ids)
+    .execute();
 }
 
 /** What reports said of an asset. */
 export type AssetFacts = Pick<AssetRow, 'tenant_id' | 'id' | 'attributes' | 'criticality'>;
 
-export async function assetFacts(
-  db: Db,
-  tenantId: string,
-  ids: readonly string[],
-): Promise<AssetFacts[]> {
-  const rows: AssetFacts[] = [];
-  for (const slice of slices(ids)) {
-    rows.push(
-      ...(await db
-        .selectFrom('asset')
-        .select(['tenant_id', 'id', 'attributes', 'criticality'])
-        .where('tenant_id', '=', tenantId)
-        .where('id', 'in', slice)
-        .execute()),
-    );
-  }
-  return rows;
-}
-
 export async function saveAssetFacts(db: Db, rows: readonly AssetFacts[]): Promise<void> {
   await updateRows(db, 'asset', ['tenant_id', 'id'], rows);
 }
 
+/** The refs of these assets that have one of the names. */
 export async function refsByName(
   db: Db,
   tenantId: string,
   assetIds: readonly string[],
+  names: readonly string[],
 ): Promise<AssetRefRow[]> {
-  const rows: AssetRefRow[] = [];
-  for (const slice of slices(assetIds)) {
-    rows.push(
-      ...(await db
-        .selectFrom('asset_ref')
-        .selectAll()
-        .where('tenant_id', '=', tenantId)
-        .where('asset_id', 'in', slice)
-        .execute()),
-    );
-  }
-  return rows;
+  return await db
+    .selectFrom('asset_ref')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('asset_id', 'in', assetIds)
+    .where('name', 'in', names)
+    .execute();
+}
+
+export async function refsById(
+  db: Db,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<AssetRefRow[]> {
+  if (ids.length === 0) return [];
+  return await db
+    .selectFrom('asset_ref')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', 'in', ids)
+    .execute();
 }
 
 export async function insertRefs(db: Db, rows: readonly AssetRefRow[]): Promise<void> {
@@ -117,47 +115,44 @@ export async function insertRefs(db: Db, rows: readonly AssetRefRow[]): Promise<
   });
 }
 
-/** The asset's default ref as it is now, locked to the end of the transaction. */
-export async function lockDefaultRef(
+/** The assets' default refs as they are now, where they have one; locked to the end of the transaction, in order. */
+export async function lockDefaultRefs(
   db: Db,
   tenantId: string,
-  assetId: string,
-): Promise<string | null> {
-  const row = await forUpdate(
+  assetIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await forUpdate(
     db
       .selectFrom('asset')
-      .select('default_ref_id')
+      .select(['id', 'default_ref_id'])
       .where('tenant_id', '=', tenantId)
-      .where('id', '=', assetId),
-  ).executeTakeFirst();
-  return row?.default_ref_id ?? null;
+      .where('id', 'in', assetIds)
+      .orderBy('id'),
+  ).execute();
+  return new Map(
+    rows.flatMap(({ id, default_ref_id: refId }) => (refId === null ? [] : [[id, refId] as const])),
+  );
 }
 
-/** The first ref that is claimed as default stays so; until one is, the first ref seen stands in for it. */
-export async function setDefaultRef(
+/** The assets are locked. */
+export async function setDefaultRefs(
+  db: Db,
+  rows: readonly Pick<AssetRow, 'tenant_id' | 'id' | 'default_ref_id'>[],
+): Promise<void> {
+  await updateRows(db, 'asset', ['tenant_id', 'id'], rows);
+}
+
+export async function markClaimedDefault(
   db: Db,
   tenantId: string,
-  assetId: string,
-  refId: string,
-  instead: string | null,
+  ids: readonly string[],
 ): Promise<void> {
-  const query = db
-    .updateTable('asset')
-    .set({ default_ref_id: refId })
-    .where('tenant_id', '=', tenantId)
-    .where('id', '=', assetId);
-  await (instead === null
-    ? query.where('default_ref_id', 'is', null)
-    : query.where('default_ref_id', '=', instead)
-  ).execute();
-}
-
-export async function markClaimedDefault(db: Db, tenantId: string, refId: string): Promise<void> {
+  if (ids.length === 0) return;
   await db
     .updateTable('asset_ref')
     .set({ claimed_default: 1 })
     .where('tenant_id', '=', tenantId)
-    .where('id', '=', refId)
+    .where('id', 'in', ids)
     .execute();
 }
 
@@ -168,60 +163,89 @@ export interface ScopeKey {
 }
 
 /**
- * Takes a scope for one upload: matching must see a scope that nobody else changes. True when it is ours (again).
- * A holder whose lease has ended is pushed aside; its own writes are guarded by its upload's lease.
+ * Takes scopes for one upload: matching must see a scope that nobody else changes. Returns how many are ours (again). A
+ * holder whose lease has ended is pushed aside; its own writes are guarded by its upload's lease.
  */
-export async function takeScope(
+export async function takeScopes(
   db: Db,
-  tenantId: string,
-  scope: ScopeKey,
-  uploadId: string,
+  { tenant_id: tenantId, id: uploadId }: { readonly tenant_id: string; readonly id: string },
+  scopes: readonly ScopeKey[],
   nowMs: number,
   leaseUntil: number,
-): Promise<boolean> {
-  await db
-    .insertInto('scope')
-    .values({
-      tenant_id: tenantId,
-      asset_id: scope.assetId,
-      tool: scope.tool,
-      category: scope.category,
-      holder_upload_id: null,
-      lease_until: null,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+): Promise<number> {
+  const rows = scopes.map((scope) => ({
+    tenant_id: tenantId,
+    asset_id: scope.assetId,
+    tool: scope.tool,
+    category: scope.category,
+    holder_upload_id: uploadId,
+    lease_until: leaseUntil,
+  }));
   const result = await db
-    .updateTable('scope')
-    .set({ holder_upload_id: uploadId, lease_until: leaseUntil })
-    .where('tenant_id', '=', tenantId)
-    .where('asset_id', '=', scope.assetId)
-    .where('tool', '=', scope.tool)
-    .where('category', '=', scope.category)
-    .where((eb) =>
-      eb.or([
-        eb('holder_upload_id', 'is', null),
-        eb('holder_upload_id', '=', uploadId),
-        eb('lease_until', '<', nowMs),
-      ]),
+    .insertInto('scope')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'asset_id', 'tool', 'category'])
+        .doUpdateSet({ holder_upload_id: uploadId, lease_until: leaseUntil })
+        .where((eb) =>
+          eb.or([
+            eb('scope.holder_upload_id', 'is', null),
+            eb('scope.holder_upload_id', '=', uploadId),
+            eb('scope.lease_until', '<', nowMs),
+          ]),
+        ),
     )
     .executeTakeFirst();
-  return Number(result.numUpdatedRows) > 0;
+  return Number(result.numInsertedOrUpdatedRows ?? 0n);
 }
 
+/** Extends the lease of those scopes of an upload whose lease ends before `dueBefore`. */
 export async function extendScopes(
   db: Db,
   tenantId: string,
   uploadId: string,
+  dueBefore: number,
   leaseUntil: number,
-): Promise<number> {
-  const result = await db
+): Promise<void> {
+  await db
     .updateTable('scope')
     .set({ lease_until: leaseUntil })
     .where('tenant_id', '=', tenantId)
     .where('holder_upload_id', '=', uploadId)
+    .where('lease_until', '<', dueBefore)
+    .execute();
+}
+
+/** Scopes of these assets that another upload holds under a lease that runs. */
+export async function scopesOfOthers(
+  db: Db,
+  { tenant_id: tenantId, id: uploadId }: { readonly tenant_id: string; readonly id: string },
+  assetIds: readonly string[],
+  nowMs: number,
+): Promise<ScopeKey[]> {
+  if (assetIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('scope')
+    .select(['asset_id', 'tool', 'category'])
+    .where('tenant_id', '=', tenantId)
+    .where('asset_id', 'in', assetIds)
+    .where('holder_upload_id', 'is not', null)
+    .where('holder_upload_id', '!=', uploadId)
+    .where('lease_until', '>=', nowMs)
+    .execute();
+  return rows.map(({ asset_id: assetId, tool, category }) => ({ assetId, tool, category }));
+}
+
+/** How many scopes an upload holds. */
+export async function countScopes(db: Db, tenantId: string, uploadId: string): Promise<number> {
+  const row = await db
+    .selectFrom('scope')
+    .select((eb) => eb.fn.countAll<number>().as('held'))
+    .where('tenant_id', '=', tenantId)
+    .where('holder_upload_id', '=', uploadId)
     .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+  return Number(row?.held ?? 0);
 }
 
 export async function freeScopes(db: Db, tenantId: string, uploadId: string): Promise<void> {
@@ -250,8 +274,24 @@ export async function findAnalysis(
     .executeTakeFirst();
 }
 
-export async function saveAnalysis(db: Db, row: AnalysisRow): Promise<void> {
-  await insertRows(db, 'analysis', [row], {
+/** The analyses of these refs, and maybe some with a tool or category of another. */
+export async function analysesOf(
+  db: Db,
+  tenantId: string,
+  places: readonly Pick<AnalysisRow, 'ref_id' | 'tool' | 'category'>[],
+): Promise<Pick<AnalysisRow, 'ref_id' | 'tool' | 'category' | 'last_upload_id'>[]> {
+  return await db
+    .selectFrom('analysis')
+    .select(['ref_id', 'tool', 'category', 'last_upload_id'])
+    .where('tenant_id', '=', tenantId)
+    .where('ref_id', 'in', [...new Set(places.map((place) => place.ref_id))])
+    .where('tool', 'in', [...new Set(places.map((place) => place.tool))])
+    .where('category', 'in', [...new Set(places.map((place) => place.category))])
+    .execute();
+}
+
+export async function saveAnalyses(db: Db, rows: readonly AnalysisRow[]): Promise<void> {
+  await insertRows(db, 'analysis', rows, {
     onConflict: {
       columns: ['tenant_id', 'ref_id', 'tool', 'category'],
       update: ['last_upload_id', 'last_seen_at', 'commit_sha', 'held_digest', 'held_count'],
@@ -259,75 +299,37 @@ export async function saveAnalysis(db: Db, row: AnalysisRow): Promise<void> {
   });
 }
 
-/** Which of these components or endpoints of an asset are known. */
-export async function knownIdentities(
-  db: Db,
-  table: 'component' | 'endpoint',
-  tenantId: string,
-  assetId: string,
-  identities: readonly string[],
-): Promise<Set<string>> {
-  const known = new Set<string>();
-  for (const slice of slices(identities)) {
-    const rows = await db
-      .selectFrom(table)
-      .select('identity')
-      .where('tenant_id', '=', tenantId)
-      .where('asset_id', '=', assetId)
-      .where('identity', 'in', slice)
-      .execute();
-    for (const row of rows) known.add(row.identity);
-  }
-  return known;
-}
+type ComponentRow = Selectable<ComponentTable>;
+export type EndpointRow = Selectable<EndpointTable>;
+export type RelationshipRow = Selectable<RelationshipTable>;
 
-export async function saveComponents(
+/** Inserts what is new, and says how many; of what is known all but its first sight is written anew. */
+async function saveSeen<T extends 'component' | 'endpoint' | 'relationship'>(
   db: Db,
-  rows: readonly Selectable<ComponentTable>[],
-): Promise<void> {
-  await insertRows(db, 'component', rows, {
-    onConflict: {
-      columns: ['tenant_id', 'asset_id', 'identity'],
-      update: ['name', 'version', 'depends_on', 'document', 'last_seen_at'],
-    },
-  });
-}
-
-export async function saveEndpoints(
-  db: Db,
-  rows: readonly Selectable<EndpointTable>[],
-): Promise<void> {
-  await insertRows(db, 'endpoint', rows, {
-    onConflict: {
-      columns: ['tenant_id', 'asset_id', 'identity'],
-      update: ['document', 'last_seen_at'],
-    },
-  });
-}
-
-export async function countRelationships(
-  db: Db,
-  row: Pick<Selectable<RelationshipTable>, 'tenant_id' | 'from_asset_id' | 'type' | 'to_asset_id'>,
+  table: T,
+  key: readonly (keyof Tables[T] & string)[],
+  rows: readonly (Insertable<Tables[T]> & { readonly first_seen_at: number })[],
 ): Promise<number> {
-  const found = await db
-    .selectFrom('relationship')
-    .select(sql<number>`count(*)`.as('known'))
-    .where('tenant_id', '=', row.tenant_id)
-    .where('from_asset_id', '=', row.from_asset_id)
-    .where('type', '=', row.type)
-    .where('to_asset_id', '=', row.to_asset_id)
-    .executeTakeFirst();
-  return Number(found?.known ?? 0);
+  const created = await insertRows(db, table, rows, { onConflict: { columns: key } });
+  if (created === rows.length) return created;
+  const known = rows.map((row) => {
+    const seen: Record<string, unknown> = { ...row };
+    delete seen['first_seen_at'];
+    return seen as Updateable<Tables[T]>;
+  });
+  await updateRows(db, table, key, known);
+  return created;
 }
 
-export async function saveRelationships(
-  db: Db,
-  rows: readonly Selectable<RelationshipTable>[],
-): Promise<void> {
-  await insertRows(db, 'relationship', rows, {
-    onConflict: {
-      columns: ['tenant_id', 'from_asset_id', 'type', 'to_asset_id'],
-      update: ['last_seen_at'],
-    },
-  });
+export async function saveComponents(db: Db, rows: readonly ComponentRow[]): Promise<number> {
+  return await saveSeen(db, 'component', ['tenant_id', 'asset_id', 'identity'], rows);
+}
+
+export async function saveEndpoints(db: Db, rows: readonly EndpointRow[]): Promise<number> {
+  return await saveSeen(db, 'endpoint', ['tenant_id', 'asset_id', 'identity'], rows);
+}
+
+export async function saveRelationships(db: Db, rows: readonly RelationshipRow[]): Promise<number> {
+  const key = ['tenant_id', 'from_asset_id', 'type', 'to_asset_id'] as const;
+  return await saveSeen(db, 'relationship', key, rows);
 }

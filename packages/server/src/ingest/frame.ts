@@ -1,45 +1,32 @@
-// What a report is about becomes rows: assets and refs (found or made), components, relationships, endpoints; and the places
-// where its findings are matched. One transaction, stored with its counts as batch 0, so that a re-run after a crash
-// only looks the ids up.
+// What a report is about becomes rows: assets (found or made), components, relationships, endpoints. In slices, each stored
+// with what it counted, so that a re-run after a crash only looks the ids up. Called by the ingest story and rehearse.ts.
 
 import { hash } from 'node:crypto';
 import { limits } from '@muster/contract';
 import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
-import { type AssetId, newId, type RefId } from '../lib/ids.ts';
+import { type AssetId, newId } from '../lib/ids.ts';
 import { cut } from '../lib/text.ts';
 import { normaliseAsset } from './asset.rules.ts';
 import { mergedAttributes } from './asset-attributes.rules.ts';
-import type {
-  AnalysisDraft,
-  AssetDraft,
-  ComponentDraft,
-  Report,
-  EndpointDraft,
-  FrameList,
-  Located,
-} from './draft.rules.ts';
+import type { AssetDraft, ComponentDraft, Report, FrameList, Located } from './draft.rules.ts';
 import {
-  type AssetRefRow,
   type AssetRow,
   type AssetFacts,
-  assetFacts,
   assetsByValue,
-  countRelationships,
+  type EndpointRow,
   insertAssets,
-  insertRefs,
-  lockDefaultRef,
-  knownIdentities,
-  markClaimedDefault,
-  refsByName,
+  lockAssets,
+  type RelationshipRow,
   saveAssetFacts,
   saveComponents,
   saveEndpoints,
   saveRelationships,
-  setDefaultRef,
+  scopesOfOthers,
   touchAssets,
 } from './frame.queries.ts';
 import { type FrameCounts, noFrame } from './receipt.rules.ts';
+import { type Slices, sliced } from './slices.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 export interface FrameAccount {
@@ -73,7 +60,7 @@ export function fallbackDraft(upload: UploadRow): AssetDraft {
 const INDEXED_BYTES_MAX = 1024;
 
 /** A text that is too long to be indexed keeps its beginning; a digest of the whole keeps it distinct. */
-export function indexable(text: string): string {
+function indexable(text: string): string {
   if (Buffer.byteLength(text) <= INDEXED_BYTES_MAX) return text;
   return `${cut(text, 200)}…${hash('sha256', text, 'hex')}`;
 }
@@ -88,9 +75,42 @@ export const needsFallback = (
   survey.groups.some((group) => group.asset === null) ||
   (report.assets.usable.length === 0 && report.components.usable.length > 0);
 
-/** Runs inside the transaction of batch 0, or (resuming) outside of any: then it writes nothing new. */
+/**
+ * Does another upload hold what an analysis of the report, by its named asset, will be matched against? A cheap look before
+ * all items are read; what it doesn't see is met when the scopes are taken.
+ */
+export async function isAnyScopeBusy(
+  db: Db,
+  upload: UploadRow,
+  { analyses, assets }: Report,
+  nowMs: number,
+): Promise<boolean> {
+  const named = analyses.flatMap(({ asset, tool, category }) => {
+    const draft = asset === null ? undefined : assets.usable[asset];
+    return draft === undefined ? [] : [{ ...identityOf(draft), tool, category }];
+  });
+  for (const slice of sliced(named)) {
+    const stored = await assetsByValue(db, upload.tenant_id, slice);
+    const ids = new Map(stored.map((row) => [keyOf(row.kind_class, row.value), row.id]));
+    const busy = await scopesOfOthers(db, upload, [...ids.values()], nowMs);
+    const keys = new Set(busy.map((scope) => `${scope.assetId} ${scope.tool}\n${scope.category}`));
+    const isBusy = slice.some(({ kind_class: kindClass, value, tool, category }) =>
+      keys.has(`${ids.get(keyOf(kindClass, value))} ${tool}\n${category}`),
+    );
+    if (isBusy) return true;
+  }
+  return false;
+}
+
+/** What an asset is known by. */
+export function identityOf({ kind, value }: AssetDraft): Pick<AssetRow, 'kind_class' | 'value'> {
+  const normal = present(normaliseAsset(kind, value), `the asset ${value}`);
+  return { kind_class: normal.kindClass, value: indexable(normal.value) };
+}
+
+/** Finds or makes all that the report's frame names. What earlier tries of the upload counted is counted once. */
 export async function settleFrame(
-  tx: Db,
+  slices: Slices,
   upload: UploadRow,
   report: Report,
   needsFallback: boolean,
@@ -98,15 +118,15 @@ export async function settleFrame(
 ): Promise<Frame> {
   const drafts = [...report.assets.usable];
   if (needsFallback) drafts.push(fallbackDraft(upload));
-  const { rows, counts } = await settleAssets(tx, upload, drafts, nowMs);
+  const { rows, counts } = await settleAssets(slices, upload, drafts, nowMs);
   counts.rejected = report.assets.rejections.length;
   counts.received = drafts.length + counts.rejected;
   const assets = rows.slice(0, report.assets.usable.length);
   const fallback = needsFallback ? present(rows.at(-1), 'the fallback asset') : null;
   const home = assets[0] ?? fallback;
-  const dependencies = await settleComponents(tx, upload, report, home, nowMs);
-  const relationships = await settleRelationships(tx, upload, report, assets, nowMs);
-  const endpoints = await settleEndpoints(tx, upload, report, assets, nowMs);
+  const dependencies = await settleComponents(slices, upload, report, home, nowMs);
+  const relationships = await settleRelationships(slices, upload, report, assets, nowMs);
+  const endpoints = await settleEndpoints(slices, upload, report, assets, nowMs);
   return {
     assets,
     fallback,
@@ -115,7 +135,7 @@ export async function settleFrame(
 }
 
 async function settleAssets(
-  tx: Db,
+  slices: Slices,
   upload: UploadRow,
   drafts: readonly AssetDraft[],
   nowMs: number,
@@ -124,55 +144,53 @@ async function settleAssets(
   const wanted = new Map<string, AssetRow>();
   const keys: string[] = [];
   for (const draft of drafts) {
-    const normal = present(normaliseAsset(draft.kind, draft.value), `the asset ${draft.value}`);
-    const value = indexable(normal.value);
-    const key = keyOf(normal.kindClass, value);
+    const identity = identityOf(draft);
+    const key = keyOf(identity.kind_class, identity.value);
     keys.push(key);
     const same = wanted.get(key);
-    const row = newAsset(upload, draft, normal.kindClass, value, nowMs);
+    const row = newAsset(upload, draft, identity, nowMs);
     wanted.set(key, same === undefined ? row : { ...same, ...together(same, row) });
     if (same !== undefined) counts.duplicate += 1;
   }
-  const values = [...new Set([...wanted.values()].map((row) => row.value))];
-  await insertAssets(tx, [...wanted.values()]);
   const stored = new Map<string, AssetRow>();
-  for (const row of await assetsByValue(tx, upload.tenant_id, values)) {
-    const key = keyOf(row.kind_class, row.value);
-    if (wanted.has(key)) stored.set(key, row);
+  // In the order of their keys, whatever the order of the report: two uploads of the same assets can't wait for each other.
+  for (const slice of sliced(inOrder(wanted))) {
+    const created = await slices.once((tx) => saveAssets(tx, upload, slice, nowMs));
+    counts.created += created;
+    counts.updated += slice.length - created;
+    for (const row of await assetsByValue(slices.db, upload.tenant_id, slice)) {
+      stored.set(keyOf(row.kind_class, row.value), row);
+    }
   }
-  const known = [...stored.values()].filter((row) => row.created_upload_id !== upload.id);
-  counts.updated = known.length;
-  counts.created = stored.size - known.length;
-  await touchAssets(
-    tx,
-    upload.tenant_id,
-    known.map((row) => row.id),
-    nowMs,
-  );
-  await learn(tx, upload.tenant_id, known, wanted);
   return { rows: keys.map((key) => present(stored.get(key), `the stored asset ${key}`)), counts };
 }
 
-/** What the report says of known assets is added to what is known of them. Their rows are locked: they were touched. */
-async function learn(
+/** New assets are inserted, known ones touched, and what the report says of them is added. Returns how many were new. */
+async function saveAssets(
   tx: Db,
-  tenantId: string,
-  known: readonly AssetRow[],
-  wanted: ReadonlyMap<string, AssetRow>,
-): Promise<void> {
-  const said = new Map<string, AssetRow>();
+  upload: UploadRow,
+  rows: readonly AssetRow[],
+  nowMs: number,
+): Promise<number> {
+  const { tenant_id: tenantId } = upload;
+  const created = await insertAssets(tx, rows);
+  const said = new Map(rows.map((row) => [keyOf(row.kind_class, row.value), row] as const));
+  const stored = (await lockAssets(tx, tenantId, rows)).filter((row) =>
+    said.has(keyOf(row.kind_class, row.value)),
+  );
+  const known = stored.filter((row) => row.created_upload_id !== upload.id);
+  const ids = known.map((row) => row.id);
+  await touchAssets(tx, tenantId, ids, nowMs);
+  const news: AssetFacts[] = [];
   for (const row of known) {
-    const draft = present(wanted.get(keyOf(row.kind_class, row.value)), 'the asset of the report');
-    if (draft.attributes !== '{}' || draft.criticality !== null) said.set(row.id, draft);
+    const draft = present(said.get(keyOf(row.kind_class, row.value)), 'the asset of the report');
+    if (draft.attributes === '{}' && draft.criticality === null) continue;
+    const facts = together(row, draft);
+    const isNews = facts.attributes !== row.attributes || facts.criticality !== row.criticality;
+    if (isNews) news.push({ tenant_id: tenantId, id: row.id, ...facts });
   }
-  const changes: AssetFacts[] = [];
-  for (const stored of await assetFacts(tx, tenantId, [...said.keys()])) {
-    const facts = together(stored, present(said.get(stored.id), 'what was said of the asset'));
-    const isNews =
-      facts.attributes !== stored.attributes || facts.criticality !== stored.criticality;
-    if (isNews) changes.push({ ...stored, ...facts });
-  }
-  await saveAssetFacts(tx, changes);
+  await saveAssetFacts(tx, news);
+  return created;
 }
 
 /** Attributes are merged, newest word last; a criticality that is known stays (CTIS §7.3). */
@@ -191,8 +209,7 @@ function together(
 function newAsset(
   upload: UploadRow,
   draft: AssetDraft,
-  kindClass: string,
-  value: string,
+  { kind_class: kindClass, value }: Pick<AssetRow, 'kind_class' | 'value'>,
   nowMs: number,
 ): AssetRow {
   return {
@@ -214,52 +231,43 @@ function newAsset(
 
 /** A CTIS dependency has no link to an asset; it belongs to the report's first one (CTIS §3.3). */
 async function settleComponents(
-  tx: Db,
+  slices: Slices,
   upload: UploadRow,
   report: Report,
   home: AssetRow | null,
   nowMs: number,
 ): Promise<FrameCounts> {
   const list = report.components;
-  const counts = countsOf(list);
-  if (home === null || list.usable.length === 0) return counts;
+  if (home === null) return countsOf(list, { created: 0, updated: 0 });
   const byIdentity = new Map<string, ComponentDraft>();
   for (const component of list.usable) {
     const identity = indexable(component.identity);
     const edges = [...(byIdentity.get(identity)?.dependsOn ?? []), ...component.dependsOn];
     byIdentity.set(identity, { ...component, dependsOn: [...new Set(edges.map(indexable))] });
   }
-  const tenantId = upload.tenant_id;
-  const known = await knownIdentities(tx, 'component', tenantId, home.id, [...byIdentity.keys()]);
-  await saveComponents(
-    tx,
-    [...byIdentity].map(([identity, component]) => ({
-      tenant_id: tenantId,
-      asset_id: home.id,
-      identity,
-      name: component.name,
-      version: component.version,
-      depends_on: JSON.stringify(component.dependsOn),
-      document: JSON.stringify(component.document),
-      first_seen_at: nowMs,
-      last_seen_at: nowMs,
-    })),
-  );
-  counts.updated = known.size;
-  counts.created = byIdentity.size - known.size;
-  counts.duplicate = list.usable.length - byIdentity.size;
-  return counts;
+  const rows = [...byIdentity].map(([identity, component]) => ({
+    tenant_id: upload.tenant_id,
+    asset_id: home.id,
+    identity,
+    name: component.name,
+    version: component.version,
+    depends_on: JSON.stringify(component.dependsOn),
+    document: JSON.stringify(component.document),
+    first_seen_at: nowMs,
+    last_seen_at: nowMs,
+  }));
+  const ordered = inOrder(new Map(rows.map((row) => [row.identity, row])));
+  return countsOf(list, await save(slices, ordered, saveComponents));
 }
 
 async function settleRelationships(
-  tx: Db,
+  slices: Slices,
   upload: UploadRow,
   report: Report,
   assets: readonly AssetRow[],
   nowMs: number,
 ): Promise<FrameCounts> {
-  const counts = countsOf(report.relationships);
-  const rows = new Map<string, Parameters<typeof saveRelationships>[1][number]>();
+  const rows = new Map<string, RelationshipRow>();
   for (const { from, to, type } of report.relationships.usable) {
     const row = {
       tenant_id: upload.tenant_id,
@@ -269,111 +277,57 @@ async function settleRelationships(
       first_seen_at: nowMs,
       last_seen_at: nowMs,
     };
-    const key = `${row.from_asset_id} ${type} ${row.to_asset_id}`;
-    if (rows.has(key)) counts.duplicate += 1;
-    else rows.set(key, row);
+    rows.set(`${row.from_asset_id} ${type} ${row.to_asset_id}`, row);
   }
-  for (const row of rows.values()) {
-    if ((await countRelationships(tx, row)) > 0) counts.updated += 1;
-    else counts.created += 1;
-  }
-  await saveRelationships(tx, [...rows.values()]);
-  return counts;
+  return countsOf(report.relationships, await save(slices, inOrder(rows), saveRelationships));
 }
 
 /** What can be called on each asset. Of several with the same method and address in one report the last is kept. */
 async function settleEndpoints(
-  tx: Db,
+  slices: Slices,
   upload: UploadRow,
   report: Report,
   assets: readonly AssetRow[],
   nowMs: number,
 ): Promise<FrameCounts> {
-  const list = report.endpoints;
-  const counts = countsOf(list);
-  const tenantId = upload.tenant_id;
-  const byAsset = new Map<string, Map<string, EndpointDraft>>();
-  for (const endpoint of list.usable) {
+  const rows = new Map<string, EndpointRow>();
+  for (const endpoint of report.endpoints.usable) {
     const { id } = present(assets[endpoint.asset], "the endpoint's asset");
-    const endpoints = byAsset.get(id) ?? new Map<string, EndpointDraft>();
-    byAsset.set(id, endpoints.set(indexable(endpoint.identity), endpoint));
+    const identity = indexable(endpoint.identity);
+    rows.set(`${id} ${identity}`, {
+      tenant_id: upload.tenant_id,
+      asset_id: id,
+      identity,
+      document: JSON.stringify(endpoint.document),
+      first_seen_at: nowMs,
+      last_seen_at: nowMs,
+    });
   }
-  for (const [assetId, endpoints] of byAsset) {
-    const identities = [...endpoints.keys()];
-    const known = await knownIdentities(tx, 'endpoint', tenantId, assetId, identities);
-    counts.updated += known.size;
-    counts.created += endpoints.size - known.size;
-    await saveEndpoints(
-      tx,
-      [...endpoints].map(([identity, { document }]) => ({
-        tenant_id: tenantId,
-        asset_id: assetId,
-        identity,
-        document: JSON.stringify(document),
-        first_seen_at: nowMs,
-        last_seen_at: nowMs,
-      })),
-    );
-  }
-  counts.duplicate = list.usable.length - counts.created - counts.updated;
-  return counts;
+  return countsOf(report.endpoints, await save(slices, inOrder(rows), saveEndpoints));
 }
 
-const countsOf = <T>(list: FrameList<T>): FrameCounts => ({
-  ...noFrame(),
+/** The rows by the order of their keys: the same slices in every try, and the same order of locks in every upload. */
+function inOrder<T>(rows: ReadonlyMap<string, T>): T[] {
+  return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+}
+
+/** Saves rows slice by slice with a query that returns how many of them were new. */
+async function save<T>(
+  slices: Slices,
+  rows: readonly T[],
+  query: (tx: Db, rows: readonly T[]) => Promise<number>,
+): Promise<Saved> {
+  let created = 0;
+  for (const slice of sliced(rows)) created += await slices.once((tx) => query(tx, slice));
+  return { created, updated: rows.length - created };
+}
+
+type Saved = Pick<FrameCounts, 'created' | 'updated'>;
+
+const countsOf = <T>(list: FrameList<T>, { created, updated }: Saved): FrameCounts => ({
   received: list.usable.length + list.rejections.length,
+  created,
+  updated,
+  duplicate: list.usable.length - created - updated,
   rejected: list.rejections.length,
 });
-
-export interface Ref {
-  readonly id: string;
-  readonly isDefault: boolean;
-  readonly warning: Located | null;
-}
-
-/**
- * The ref of an analysis on an asset, found or made. The first branch that is claimed as default stays so; until one is
- * claimed, the first ref that was seen stands in for it.
- */
-export async function settleRef(
-  tx: Db,
-  asset: AssetRow,
-  analysis: AnalysisDraft,
-  nowMs: number,
-): Promise<Ref> {
-  const { tenant_id: tenantId } = asset;
-  const fresh: AssetRefRow = {
-    tenant_id: tenantId,
-    id: newId<RefId>(nowMs),
-    asset_id: asset.id,
-    name: analysis.branch,
-    claimed_default: 0,
-    created_at: nowMs,
-  };
-  // Read again, and locked: another upload may have settled the default ref since this row was read.
-  const known = await lockDefaultRef(tx, tenantId, asset.id);
-  await insertRefs(tx, [fresh]);
-  const refs = await refsByName(tx, tenantId, [asset.id]);
-  const ref = present(
-    refs.find((row) => row.name === analysis.branch),
-    'the ref',
-  );
-  await setDefaultRef(tx, tenantId, asset.id, ref.id, null);
-  const first = [...refs].sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? ref;
-  const defaultId = known ?? first.id;
-  if (!analysis.claimsDefaultBranch || ref.claimed_default === 1) {
-    return { id: ref.id, isDefault: defaultId === ref.id, warning: null };
-  }
-  const claimed = refs.find((row) => row.claimed_default === 1);
-  if (claimed !== undefined) {
-    const detail = `The default branch of this asset is ${claimed.name}; ${ref.name} stays an ordinary one.`;
-    return {
-      id: ref.id,
-      isDefault: defaultId === ref.id,
-      warning: { pointer: '', code: 'default_branch_taken', detail },
-    };
-  }
-  await markClaimedDefault(tx, tenantId, ref.id);
-  await setDefaultRef(tx, tenantId, asset.id, ref.id, defaultId);
-  return { id: ref.id, isDefault: true, warning: null };
-}

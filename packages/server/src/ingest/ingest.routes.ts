@@ -17,8 +17,8 @@ import {
   type ReceiveDeps,
   type Received,
   receiveUpload,
-  uploadOfRunner,
 } from './receive.ts';
+import { uploadOfRunner } from './uploads.ts';
 import {
   commandOf,
   contextOf,

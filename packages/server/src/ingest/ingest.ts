@@ -4,21 +4,24 @@
 // guarded by the lease, so a worker that lost it can't write a second time. Called by ingest.worker.ts.
 
 import { limits } from '@muster/contract';
+import type { Absence } from './absence.ts';
 import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
 import { isRehearsal } from './ending.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
-import { type Frame, type FrameAccount, needsFallback, settleFrame } from './frame.ts';
-import { type Hold, holdLease, type IngestDeps, leaseKeeper } from './lease.ts';
-import { makePlan } from './plan.ts';
+import { isAnyScopeBusy, needsFallback, settleFrame } from './frame.ts';
+import { type Hold, holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease.ts';
+import { makePlan, roundsOf } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
+import type { Notes } from './report-notes.decode.ts';
 import { insertRejections } from './rejection.queries.ts';
 import { rehearse } from './rehearse.ts';
-import { settleSites, takeScopes } from './sites.ts';
+import { holdScopes, markStale, settleSites, type Site } from './sites.ts';
+import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
-import { batchCounts, insertBatch } from './upload-work.queries.ts';
+import { batchCounts } from './upload-work.queries.ts';
 import { BatchWriter, readItems } from './write-batches.ts';
 
 export type { Outcome } from './finish.ts';
@@ -33,6 +36,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   try {
     const reading = await openReport(upload, source);
+    const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
+    if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
     survey.takeFrame(reading.report);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
@@ -69,60 +74,38 @@ async function applyReport(
   survey: Survey,
 ): Promise<void> {
   const db = deps.database.tenant(upload.tenant_id);
-  const committed = new Map(
-    (await batchCounts(db, upload.tenant_id, upload.id)).map((row) => [row.batch, row.counts]),
-  );
-  const frame = await storeFrame(deps, upload, report, survey, committed);
+  const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const nowMs = deps.clock.nowMs();
-  const sites = await deps.database.transaction(upload.tenant_id, (tx) =>
-    settleSites(tx, upload, report, survey, frame, nowMs),
-  );
-  const hold: Hold = { upload, scopes: await takeScopes(deps, upload, sites.all) };
-  const plan = await makePlan(db, survey, sites, committed);
-  const writer = new BatchWriter(deps, hold);
-  const judged = { report, survey, plan, committed };
-  const details = await readItems(judged, source.items(document, lists), writer);
+  const frame = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
+  const settled = await settleSites(slices, upload, report, survey, frame, nowMs);
+  const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, settled.all) };
+  const sites = await markStale(db, upload, settled);
+  const committed = await batchCounts(db, upload, 'items');
+  const absences = new Map<Site, Absence>();
+  const details: Notes[] = [];
+  const rounds = roundsOf(sites);
+  for (let round = 0; round < rounds; round += 1) {
+    const plan = await makePlan(db, survey, sites, committed, round);
+    const judged = { report, survey, plan, committed };
+    const items = source.items(document, lists);
+    details.push(await readItems(judged, items, new BatchWriter(deps, hold)));
+    for (const [site, absence] of plan.absences) absences.set(site, absence);
+  }
   await finish(deps, hold, {
     report,
     survey,
     account: frame.account,
     sites: sites.all,
-    absences: plan.absences,
-    notes: [report.notes, survey.notes, sites.notes, details],
+    absences,
+    notes: [report.notes, survey.notes, sites.notes, ...details],
   });
 }
 
 /** What could not be used stays to be looked at, whether the report is accepted or refused. */
 async function storeRejections(deps: IngestDeps, upload: UploadRow, survey: Survey): Promise<void> {
   if (survey.rejected.length === 0) return;
+  const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const ids = { tenant_id: upload.tenant_id, upload_id: upload.id };
-  await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await holdLease(deps, tx, { upload, scopes: 0 }, {});
-    await insertRejections(
-      tx,
-      survey.rejected.map((rejection, seq) => ({ ...ids, seq, ...rejection })),
-    );
-  });
-}
-
-/** Batch 0: the frame, in one transaction with its counts. */
-async function storeFrame(
-  deps: IngestDeps,
-  upload: UploadRow,
-  report: Reading['report'],
-  survey: Survey,
-  committed: ReadonlyMap<number, string>,
-): Promise<Frame> {
-  const nowMs = deps.clock.nowMs();
-  const done = committed.get(0);
-  const frame = await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await holdLease(deps, tx, { upload, scopes: 0 }, {});
-    const settled = await settleFrame(tx, upload, report, needsFallback(report, survey), nowMs);
-    if (done === undefined) {
-      await insertBatch(tx, upload, 0, 0, JSON.stringify(settled.account));
-    }
-    return settled;
-  });
-  deps.checkpoint?.('frame');
-  return done === undefined ? frame : { ...frame, account: JSON.parse(done) as FrameAccount };
+  const rows = survey.rejected.map((rejection, seq) => ({ ...ids, seq, ...rejection }));
+  for (const slice of sliced(rows)) await slices.write((tx) => insertRejections(tx, slice));
 }

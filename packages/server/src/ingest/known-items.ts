@@ -4,11 +4,10 @@
 
 import { present } from '../lib/assert.ts';
 import type { Db } from '../db/db.ts';
-import { normaliseAsset } from './asset.rules.ts';
 import type { ItemPlace, Report } from './draft.rules.ts';
 import { EvidenceTable, HashChains, RAW } from './evidence-table.rules.ts';
 import { evidenceOfScope } from './finding.queries.ts';
-import { fallbackDraft, indexable } from './frame.ts';
+import { fallbackDraft, identityOf } from './frame.ts';
 import { assetsByValue, type ScopeKey } from './frame.queries.ts';
 import type { UploadRow } from './upload.queries.ts';
 
@@ -92,10 +91,9 @@ async function storedAsset(
   asset: number | null,
 ): Promise<string | null> {
   const draft = asset === null ? fallbackDraft(upload) : report.assets.usable[asset];
-  const normal = draft === undefined ? null : normaliseAsset(draft.kind, draft.value);
-  if (normal === null) return null;
-  const rows = await assetsByValue(db, upload.tenant_id, [indexable(normal.value)]);
-  return rows.find((row) => row.kind_class === normal.kindClass)?.id ?? null;
+  const identity = identityOf(present(draft, 'the asset of a list'));
+  const rows = await assetsByValue(db, upload.tenant_id, [identity]);
+  return rows[0]?.id ?? null;
 }
 
 async function fill(

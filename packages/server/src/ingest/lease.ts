@@ -4,7 +4,7 @@
 import { limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
-import { extendScopes } from './frame.queries.ts';
+import { countScopes, extendScopes } from './frame.queries.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { extendLease } from './upload-work.queries.ts';
 
@@ -33,6 +33,12 @@ export interface Hold {
 }
 
 /**
+ * How much of a scope's lease may pass before it is extended: a report has up to as many scopes as items, and to write all
+ * of them with every batch would be most of the work.
+ */
+const SCOPE_LEASE_SPENT_MS = limits.uploadLeaseMs / 5;
+
+/**
  * Extends the lease of the upload and of its scopes. When the upload is somebody else's now (LeaseLost), or one of its
  * scopes (ScopeBusy), nothing of ours may be written.
  */
@@ -42,24 +48,29 @@ export async function holdLease(
   hold: Hold,
   progress: Parameters<typeof extendLease>[3],
 ): Promise<void> {
-  const [held, heldScopes] = await extendHold(deps, db, hold, progress);
-  if (held === 0) throw new LeaseLost();
-  if (heldScopes < hold.scopes) throw new ScopeBusy();
+  const { upload, scopes } = hold;
+  if ((await extendHold(deps, db, hold, progress)) === 0) throw new LeaseLost();
+  // Nobody takes a scope whose lease runs: those that are held now stay so to the end of the transaction.
+  if (scopes > 0 && (await countScopes(db, upload.tenant_id, upload.id)) < scopes) {
+    throw new ScopeBusy();
+  }
 }
 
-/** The same without judging what is still held: how many uploads (0 or 1) and scopes. The guard is insertBatch's. */
+/** The same without judging what is still held: how many uploads, 0 or 1. The guard is insertBatch's. */
 export async function extendHold(
   deps: IngestDeps,
   db: Db,
   { upload }: Hold,
   progress: Parameters<typeof extendLease>[3],
-): Promise<[number, number]> {
+): Promise<number> {
   const until = deps.clock.nowMs() + limits.uploadLeaseMs;
+  const dueBefore = until - SCOPE_LEASE_SPENT_MS;
   deps.onProgress?.();
-  return await Promise.all([
+  const [held] = await Promise.all([
     extendLease(db, upload, until, progress),
-    extendScopes(db, upload.tenant_id, upload.id, until),
+    extendScopes(db, upload.tenant_id, upload.id, dueBefore, until),
   ]);
+  return held;
 }
 
 /** How often the lease is extended while a document is read: far below limits.uploadLeaseMs. */

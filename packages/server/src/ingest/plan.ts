@@ -15,7 +15,7 @@ import type { Survey } from './survey.rules.ts';
 /** Stored findings read in one statement: half a megabyte, in which the database's thread is busy for some 10 ms. */
 const PAGE_ROWS = 2000;
 
-/** The number of a batch for findings that repeat another one of their report: none. Batch 0 is the frame. */
+/** The number of a batch for findings that repeat another one of their report: none; those of batches begin with 1. */
 export const NO_BATCH = -1;
 
 /** The stored row of a finding that isn't stored yet. */
@@ -34,6 +34,7 @@ export class Plan {
   readonly #sites: Sites;
   readonly #stored: readonly StoredFindings[];
   readonly #batches: GrowingInts;
+  readonly #round: number | null;
   readonly #storedRow: Int32Array;
   readonly #by: Uint8Array;
   readonly absences: ReadonlyMap<Site, Absence>;
@@ -44,27 +45,33 @@ export class Plan {
     stored: readonly StoredFindings[],
     batches: GrowingInts,
     committed: ReadonlyMap<number, string>,
+    round: number | null,
   ) {
     this.#survey = survey;
     this.#sites = sites;
     this.#stored = stored;
     this.#batches = batches;
+    this.#round = round;
     this.#storedRow = new Int32Array(survey.evidence.length).fill(NEW);
     this.#by = new Uint8Array(survey.evidence.length);
     const rowsOfSite = sites.all.map((): number[] => []);
     for (let row = 0; row < survey.evidence.length; row += 1) {
-      const batch = batches.at(row);
+      const batch = this.batchOf(row);
       // What this upload wrote before it was interrupted is settled and takes no part.
       if (batch === NO_BATCH || committed.has(batch)) continue;
       rowsOfSite[this.#siteOf(row)]?.push(row);
     }
     this.absences = new Map(
-      sites.all.map((site, number) => [site, this.#match(number, rowsOfSite[number] ?? [])]),
+      [...sites.all.entries()]
+        .filter(([, site]) => isOf(site, round))
+        .map(([number, site]) => [site, this.#match(number, rowsOfSite[number] ?? [])]),
     );
   }
 
+  /** The number of the batch that writes a finding; NO_BATCH where this plan has nothing to do with it. */
   batchOf(row: number): number {
-    return this.#batches.at(row);
+    const site = this.#sites.all[this.#siteOf(row)] as Site;
+    return isOf(site, this.#round) ? this.#batches.at(row) : NO_BATCH;
   }
 
   /** Where a finding goes, and which stored one it is. */
@@ -104,29 +111,57 @@ export class Plan {
 
 const BY: readonly MatchedBy[] = ['new', 'producer', 'content'];
 
-/** Reads the scopes of all sites and matches. `committed`: batches that an earlier try wrote. */
+const isOf = (site: Site, round: number | null): boolean => round === null || site.round === round;
+
+/**
+ * Reads the scopes of the sites of one round and matches. `committed`: batches that an earlier try wrote. Without a round
+ * all sites are matched against what is stored now, for a rehearsal: it writes nothing that a later round could know.
+ */
 export async function makePlan(
   db: Db,
   survey: Survey,
   sites: Sites,
   committed: ReadonlyMap<number, string>,
+  round: number | null = null,
 ): Promise<Plan> {
   const stored: StoredFindings[] = [];
-  for (const site of sites.all) stored.push(await readScope(db, site));
-  return new Plan(survey, sites, stored, batchesOf(survey, sites), committed);
+  for (const site of sites.all) {
+    stored.push(isOf(site, round) ? await readScope(db, site) : new StoredFindings());
+  }
+  return new Plan(survey, sites, stored, batchesOf(survey, sites), committed, round);
 }
 
-/** Batches in the order of the document, whatever the sites: the same for every try of an upload. */
+/** Batches round by round in the order of the document, whatever the sites: the same for every try of an upload. */
 function batchesOf(survey: Survey, sites: Sites): GrowingInts {
   const repeats = survey.foldRepeats(sites.ofGroup);
-  const batches = new GrowingInts();
-  let written = 0;
-  for (const repeat of repeats) {
-    batches.push(repeat === 1 ? NO_BATCH : 1 + Math.floor(written / limits.ingestBatchItems));
-    if (repeat === 0) written += 1;
+  const roundOf = (row: number): number =>
+    (sites.all[sites.ofGroup[survey.groupOf(row)] as number] as Site).round;
+  const rows = Array.from({ length: roundsOf(sites) }, () => 0);
+  repeats.forEach((repeat, row) => {
+    if (repeat === 0) rows[roundOf(row)] = (rows[roundOf(row)] ?? 0) + 1;
+  });
+  // The number of the first batch of each round, and how many rows of it have been given theirs.
+  const firsts: number[] = [];
+  let next = 1;
+  for (const count of rows) {
+    firsts.push(next);
+    next += Math.ceil(count / limits.ingestBatchItems);
   }
+  const written = rows.map(() => 0);
+  const batches = new GrowingInts();
+  repeats.forEach((repeat, row) => {
+    const round = roundOf(row);
+    const before = written[round] as number;
+    const batch = (firsts[round] as number) + Math.floor(before / limits.ingestBatchItems);
+    batches.push(repeat === 1 ? NO_BATCH : batch);
+    if (repeat === 0) written[round] = before + 1;
+  });
   return batches;
 }
+
+/** How many rounds the sites take: one, unless a report has several refs of one asset. */
+export const roundsOf = (sites: Sites): number =>
+  sites.all.reduce((most, site) => Math.max(most, site.round + 1), 1);
 
 async function readScope(db: Db, { place }: Site): Promise<StoredFindings> {
   const { tenantId, refId, uploadId } = place;

@@ -386,16 +386,3 @@ export async function noteAnswered(deps: ReceiveDeps, row: UploadRow): Promise<v
     // receipt once more, which does no harm.
   }
 }
-
-/** The row of one upload of this runner. Problem: not_found, also for another runner's. */
-export async function uploadOfRunner(
-  database: Database,
-  caller: Pick<RunnerCaller, 'tenantId' | 'runnerId'>,
-  uploadId: string,
-): Promise<UploadRow> {
-  const row = await findUpload(database.tenant(caller.tenantId), caller.tenantId, uploadId);
-  if (row === undefined || row.runner_id !== caller.runnerId) {
-    throw new Problem('not_found', 'There is no such upload.');
-  }
-  return row;
-}

@@ -4,7 +4,7 @@
 
 import type { Database, Db } from '../db/db.ts';
 import { end } from './ending.ts';
-import { type Finished, finishSites, receiptOfFinished } from './finish.ts';
+import { type Finished, foreseeAbsence, receiptOfFinished } from './finish.ts';
 import { batchRows, type Matched } from './finding-rows.rules.ts';
 import { needsFallback, settleFrame } from './frame.ts';
 import { holdLease, type IngestDeps, LeaseLost } from './lease.ts';
@@ -12,6 +12,7 @@ import { makePlan } from './plan.ts';
 import type { Reading } from './reading.ts';
 import { addCounts, noBatch } from './receipt.rules.ts';
 import { settleSites } from './sites.ts';
+import { slicesWithin } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { readItems, type Sink } from './write-batches.ts';
@@ -28,8 +29,12 @@ export async function rehearse(
   const db = database.tenant(tenantId);
   const nowMs = clock.nowMs();
   const { frame, sites } = await undone(database, tenantId, async (tx) => {
-    const settled = await settleFrame(tx, upload, report, needsFallback(report, survey), nowMs);
-    return { frame: settled, sites: await settleSites(tx, upload, report, survey, settled, nowMs) };
+    const slices = slicesWithin(tx);
+    const settled = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
+    return {
+      frame: settled,
+      sites: await settleSites(slices, upload, report, survey, settled, nowMs),
+    };
   });
   const committed = new Map<number, string>();
   const plan = await makePlan(db, survey, sites, committed);
@@ -44,7 +49,7 @@ export async function rehearse(
     absences: plan.absences,
     notes: [report.notes, survey.notes, sites.notes, details],
   };
-  const absence = await undone(database, tenantId, (tx) => finishSites(tx, done, nowMs));
+  const absence = await foreseeAbsence(database.tenant(tenantId), done);
   const receipt = receiptOfFinished(upload, done, absence, counter.counts);
   await holdLease(deps, db, { upload, scopes: 0 }, { items_done: survey.tally.received });
   if ((await end(deps, upload, 'processed', receipt, null)) === 'lost') throw new LeaseLost();

@@ -7,16 +7,11 @@ import type { UploadRejectionTable } from '../db/tables.ts';
 
 export type RejectionRow = Selectable<UploadRejectionTable>;
 
-/** Rows of one statement: about as many bytes as a batch of findings has. */
-const ROWS_PER_STATEMENT = 250;
-
 /** Stores rejections, those that are there already excepted: a re-run of an upload writes the same ones again. */
 export async function insertRejections(tx: Db, rows: readonly RejectionRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) {
-    await insertRows(tx, 'upload_rejection', rows.slice(at, at + ROWS_PER_STATEMENT), {
-      onConflict: { columns: ['tenant_id', 'upload_id', 'seq'] },
-    });
-  }
+  await insertRows(tx, 'upload_rejection', rows, {
+    onConflict: { columns: ['tenant_id', 'upload_id', 'seq'] },
+  });
 }
 
 /** In the order of the document, after `afterSeq` (-1: from the first); one more than `limit` tells of a next page. */

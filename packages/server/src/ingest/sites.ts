@@ -2,22 +2,35 @@
 // upload takes the scopes, so that nobody else changes what it matches against.
 
 import { limits } from '@muster/contract';
-import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
+import type { Db } from '../db/db.ts';
 import type { AnalysisDraft, Report } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
-import { type Frame, type Ref, settleRef } from './frame.ts';
-import { type AssetRow, takeScope } from './frame.queries.ts';
-import { holdLease, type IngestDeps, ScopeBusy } from './lease.ts';
+import type { Frame } from './frame.ts';
+import { analysesOf, type AssetRow, takeScopes } from './frame.queries.ts';
+import { type IngestDeps, ScopeBusy } from './lease.ts';
+import { type RefWish, settleRefs } from './refs.ts';
 import { Notes } from './report-notes.decode.ts';
+import { type Slices, sliced } from './slices.ts';
 import type { Group, Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
+
+/**
+ * Rounds of one report at most: each reads the document once more. Refs of one asset beyond that share the last round, and
+ * are each matched by themselves: a defect that is new on several of them becomes several findings.
+ */
+const ROUNDS_MAX = 16;
 
 /** What some groups are matched against and written to. */
 export interface Site {
   readonly analysis: AnalysisDraft;
   readonly asset: AssetRow;
   readonly place: BatchPlace;
+  /**
+   * How many sites before it have the same scope, on other refs. They are matched and written one after the other, as if
+   * they had been uploads of their own: a finding that the first one creates is known to the second.
+   */
+  readonly round: number;
 }
 
 export interface Sites {
@@ -28,49 +41,70 @@ export interface Sites {
 }
 
 /**
- * Where each group goes; also assets that a conclusive analysis names without an item: there all may be resolved. Inside a
- * transaction.
+ * Where each group goes; also assets that a conclusive analysis names without an item: there all may be resolved.
  */
 export async function settleSites(
-  tx: Db,
+  slices: Slices,
   upload: UploadRow,
   report: Report,
   found: Survey,
   frame: Frame,
   nowMs: number,
 ): Promise<Sites> {
-  const groups = [...found.groups, ...groupsWithoutItems(report, found)];
-  const all: Site[] = [];
-  const ofGroup: number[] = [];
-  const numbers = new Map<string, number>();
-  const notes = new Notes();
-  for (const group of groups) {
+  const groups = [...found.groups, ...groupsWithoutItems(report, found)].map((group) => {
     const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
     const asset = present(
       group.asset === null ? frame.fallback : frame.assets[group.asset],
       'the asset of a group',
     );
-    const ref: Ref = await settleRef(tx, asset, analysis, nowMs);
-    if (ref.warning !== null) {
-      notes.warn(ref.warning.pointer, ref.warning.code, ref.warning.detail);
+    const wish: RefWish = {
+      tenantId: upload.tenant_id,
+      assetId: asset.id,
+      branch: analysis.branch,
+      claimsDefault: analysis.claimsDefaultBranch,
+    };
+    return { analysis, asset, wish };
+  });
+  const refs = await settleRefs(
+    slices,
+    groups.map((group) => group.wish),
+    nowMs,
+  );
+  const all: Site[] = [];
+  const ofGroup: number[] = [];
+  const numbers = new Map<string, number>();
+  const sitesOfScope = new Map<string, number>();
+  const notes = new Notes();
+  for (const { analysis, asset, wish } of groups) {
+    const refId = refs.id(wish);
+    const taken = refs.otherDefault(wish);
+    if (taken !== null) {
+      const detail = `The default branch of this asset is ${taken}; ${wish.branch} stays an ordinary one.`;
+      notes.warn('', 'default_branch_taken', detail);
     }
     // Two names of one asset, or one analysis twice: one site, so that a stored finding is used once.
-    const key = `${asset.id} ${ref.id} ${analysis.tool}\n${analysis.category}`;
+    const key = `${asset.id} ${refId} ${analysis.tool}\n${analysis.category}`;
     const number = numbers.get(key) ?? all.length;
     const known = all[number];
+    const scope = `${asset.id} ${analysis.tool}\n${analysis.category}`;
+    const before = sitesOfScope.get(scope) ?? 0;
+    const round = known?.round ?? Math.min(before, ROUNDS_MAX - 1);
+    if (known === undefined) sitesOfScope.set(scope, before + 1);
     numbers.set(key, number);
     ofGroup.push(number);
     all[number] = {
       analysis: known === undefined ? analysis : mergeAnalyses(known.analysis, analysis),
       asset,
+      round,
       place: {
         tenantId: upload.tenant_id,
         uploadId: upload.id,
         assetId: asset.id,
         tool: analysis.tool,
         category: analysis.category,
-        refId: ref.id,
-        isDefaultRef: ref.isDefault,
+        refId,
+        isDefaultRef: refs.isDefault(wish),
+        isStale: false,
         commitSha: analysis.commitSha,
         nowMs,
       },
@@ -99,27 +133,54 @@ const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft 
 });
 
 /**
- * Takes the scopes of all sites, all or none, in a fixed order, so that two uploads with the same scopes can't wait for
- * each other. Guarded by the lease: a worker that was overtaken takes nothing. Returns how many.
+ * Takes the scopes of all sites in a fixed order, so that two uploads with the same scopes can't wait for each other. All
+ * or none: after ScopeBusy those that were taken are given back (settleFailure). Returns how many.
  */
-export async function takeScopes(
-  deps: IngestDeps,
+export async function holdScopes(
+  { clock }: Pick<IngestDeps, 'clock'>,
+  slices: Slices,
   upload: UploadRow,
   sites: readonly Site[],
 ): Promise<number> {
-  const nowMs = deps.clock.nowMs();
   const keys = new Map(
     sites.map(({ place }) => [`${place.assetId} ${place.tool}\n${place.category}`, place] as const),
   );
-  await deps.database.transaction(upload.tenant_id, async (tx) => {
-    await holdLease(deps, tx, { upload, scopes: 0 }, {});
-    for (const key of [...keys.keys()].sort()) {
-      const scope = present(keys.get(key), 'a scope');
-      const until = nowMs + limits.uploadLeaseMs;
-      if (!(await takeScope(tx, upload.tenant_id, scope, upload.id, nowMs, until))) {
-        throw new ScopeBusy();
-      }
-    }
-  });
+  const ordered = [...keys.keys()].sort().map((key) => present(keys.get(key), 'a scope'));
+  for (const slice of sliced(ordered)) {
+    await slices.write(async (tx) => {
+      const nowMs = clock.nowMs();
+      const taken = await takeScopes(tx, upload, slice, nowMs, nowMs + limits.uploadLeaseMs);
+      if (taken < slice.length) throw new ScopeBusy();
+    });
+  }
   return keys.size;
+}
+
+/**
+ * Marks the sites whose analysis a later upload has been applied to already: this one waited, or was tried again. Ids of
+ * uploads are made when they arrive, and sort by that. Their scopes are held.
+ */
+export async function markStale(db: Db, upload: UploadRow, sites: Sites): Promise<Sites> {
+  const later = new Set<string>();
+  const keyOf = (ref: string, tool: string, category: string) => `${ref} ${tool}\n${category}`;
+  const places = sites.all.map(({ place: { refId, tool, category } }) => ({
+    ref_id: refId,
+    tool,
+    category,
+  }));
+  for (const slice of sliced(places)) {
+    for (const row of await analysesOf(db, upload.tenant_id, slice)) {
+      if (row.last_upload_id > upload.id) later.add(keyOf(row.ref_id, row.tool, row.category));
+    }
+  }
+  if (later.size === 0) return sites;
+  const all = sites.all.map((site) => {
+    const { refId, tool, category } = site.place;
+    if (!later.has(keyOf(refId, tool, category))) return site;
+    const where = category === '' ? tool : `${tool}, ${category}`;
+    const detail = `A later upload of the analysis (${where}) was applied before this one: nothing that it said is changed, and nothing is closed.`;
+    sites.notes.warn('', 'later_upload_applied', detail);
+    return { ...site, place: { ...site.place, isStale: true } };
+  });
+  return { ...sites, all };
 }

@@ -44,6 +44,8 @@ export interface StoredState {
   readonly isByReport: boolean;
   /** It was seen on the ref before, present there now or not. */
   readonly isSighted: boolean;
+  /** It was present on the ref when last looked for. */
+  readonly isPresent: boolean;
 }
 
 export class StoredFindings {
@@ -84,6 +86,7 @@ export class StoredFindings {
       isFixed: (state & FIXED) !== 0,
       isByReport: (state & BY_REPORT) !== 0,
       isSighted: (state & SIGHTED) !== 0,
+      isPresent: this.isPresent(row),
     };
   }
 

@@ -4,6 +4,7 @@ import type { UploadFault } from '@muster/contract';
 import { sql } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { skipLocked } from '../db/dialect.ts';
+import type { UploadBatchTable } from '../db/tables.ts';
 import { PROCESSING, RECEIVED, type UploadRow, WAITING } from './upload.queries.ts';
 
 /** The uploads that one runner of one tenant has waiting and in work. */
@@ -36,6 +37,22 @@ export async function uploadFlows(db: Db, nowMs: number): Promise<UploadFlow[]> 
     .execute();
 }
 
+/**
+ * Uploads of a runner that wait for a busy scope and arrived before the one of the outer query, which may be about the same
+ * thing: it isn't let past them. Others that wait have a fault, and hold nobody up.
+ */
+const parkedBefore = (db: Db, tenantId: string, runnerId: string, nowMs: number) =>
+  db
+    .selectFrom('upload as parked')
+    .select('parked.id')
+    .where('parked.tenant_id', '=', tenantId)
+    .where('parked.runner_id', '=', runnerId)
+    .where('parked.state', '=', RECEIVED)
+    .where('parked.state', 'in', WAITING)
+    .where('parked.fault', 'is', null)
+    .where('parked.not_before', '>', nowMs)
+    .whereRef(sql.ref('parked.id'), '<', sql.ref('upload.id'));
+
 /** Claims the oldest due upload of one runner (system scope); undefined when others took what was due. */
 export async function claimUpload(
   db: Db,
@@ -54,6 +71,7 @@ export async function claimUpload(
           .where('runner_id', '=', runnerId)
           .where(isDue(nowMs))
           .where('state', 'in', WAITING)
+          .where((eb) => eb.not(eb.exists(parkedBefore(db, tenantId, runnerId, nowMs))))
           .orderBy('received_at')
           .orderBy('id')
           .limit(1),
@@ -138,7 +156,7 @@ export async function endUpload(
 export interface Requeue {
   /** Claimed again not before this time; 0: at once, whatever any node's clock says. */
   readonly notBefore: number;
-  /** Why its newest attempt ended; null: nothing was wrong with it. */
+  /** Why its newest attempt ended; null: nothing was wrong with it, it waits for a busy scope. */
   readonly fault: UploadFault | null;
   /** Attempts to give back. */
   readonly attempts: 0 | 1;
@@ -158,7 +176,7 @@ export async function requeueUpload(
       lease_holder: null,
       not_before: notBefore,
       attempt: eb('attempt', '-', attempts),
-      ...(fault === null ? {} : { fault }),
+      fault,
     }))
     .where('tenant_id', '=', upload.tenant_id)
     .where('id', '=', upload.id)
@@ -197,18 +215,24 @@ export async function releaseAllHeld(db: Db): Promise<number> {
   return Number(result.numUpdatedRows);
 }
 
+/** What the batches are of. */
+export type BatchPart = UploadBatchTable['part'];
+
+/** What the committed batches of a part counted, by their numbers. */
 export async function batchCounts(
   db: Db,
-  tenantId: string,
-  uploadId: string,
-): Promise<{ batch: number; counts: string }[]> {
-  return await db
+  { tenant_id: tenantId, id: uploadId }: Pick<UploadRow, 'tenant_id' | 'id'>,
+  part: BatchPart,
+): Promise<Map<number, string>> {
+  const rows = await db
     .selectFrom('upload_batch')
     .select(['batch', 'counts'])
     .where('tenant_id', '=', tenantId)
     .where('upload_id', '=', uploadId)
+    .where('part', '=', part)
     .orderBy('batch')
     .execute();
+  return new Map(rows.map((row) => [row.batch, row.counts]));
 }
 
 /**
@@ -221,13 +245,15 @@ export async function insertBatch(
   scopes: number,
   batch: number,
   counts: string,
+  part: BatchPart = 'items',
 ): Promise<void> {
   await db
     .insertInto('upload_batch')
-    .columns(['tenant_id', 'upload_id', 'batch', 'counts', 'lease_holder'])
+    .columns(['tenant_id', 'upload_id', 'part', 'batch', 'counts', 'lease_holder'])
     .values((eb) => ({
       tenant_id: upload.tenant_id,
       upload_id: upload.id,
+      part,
       batch,
       counts,
       lease_holder: eb

@@ -1,7 +1,8 @@
-// Uploads as operators see them.
+// Uploads as operators see them, and as the runner does that handed them in.
 
 import { limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';
+import type { RunnerCaller } from '../keys/authenticate.ts';
 import { parseId, type TenantId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { type RejectionRow, rejectionsPage } from './rejection.queries.ts';
@@ -46,4 +47,17 @@ export async function listRejections(
   // The cursor comes from outside: the column holds no larger numbers.
   const after = Math.max(-1, Math.min(afterSeq, limits.uploadRejectionsMax));
   return await rejectionsPage(database.lists(tenantId), tenantId, id, after, limit);
+}
+
+/** The row of one upload of this runner. Problem: not_found, also for another runner's. */
+export async function uploadOfRunner(
+  database: Database,
+  caller: Pick<RunnerCaller, 'tenantId' | 'runnerId'>,
+  uploadId: string,
+): Promise<UploadRow> {
+  const row = await findUpload(database.tenant(caller.tenantId), caller.tenantId, uploadId);
+  if (row === undefined || row.runner_id !== caller.runnerId) {
+    throw new Problem('not_found', 'There is no such upload.');
+  }
+  return row;
 }

@@ -93,7 +93,7 @@ update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= $1 then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= $2) or (state = 'processing' and lease_until < $3)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
 
 -- uploads: claim
-with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') order by "received_at", "id" limit $5 for update skip locked) update "upload" set "state" = $6, "attempt" = "attempt" + $7, "lease_until" = $8, "lease_holder" = $9, "started_at" = $10 where (tenant_id, id) in (select tenant_id, id from next) returning *
+with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') and not exists (select "parked"."id" from "upload" as "parked" where "parked"."tenant_id" = $5 and "parked"."runner_id" = $6 and "parked"."state" = 'received' and "parked"."state" in ('received', 'processing') and "parked"."fault" is null and "parked"."not_before" > $7 and "parked"."id" < "upload"."id") order by "received_at", "id" limit $8 for update skip locked) update "upload" set "state" = $9, "attempt" = "attempt" + $10, "lease_until" = $11, "lease_holder" = $12, "started_at" = $13 where (tenant_id, id) in (select tenant_id, id from next) returning *
 
 -- metrics: lock
 insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") select "tenant_id", "runner_id", "step_ms", "starts_at", "samples" from json_populate_recordset(null::"runner_metrics", $1::json) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
@@ -172,8 +172,25 @@ with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and 
 select * from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" > $3 order by "seq" limit $4
 
 -- scopes: take
-insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values ($1, $2, $3, $4, $5, $6) on conflict do nothing
-update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and "asset_id" = $4 and "tool" = $5 and "category" = $6 and ("holder_upload_id" is null or "holder_upload_id" = $7 or "lease_until" < $8)
+insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values ($1, $2, $3, $4, $5, $6), ($7, $8, $9, $10, $11, $12) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = $13, "lease_until" = $14 where ("scope"."holder_upload_id" is null or "scope"."holder_upload_id" = $15 or "scope"."lease_until" < $16)
+
+-- scopes: extend
+update "scope" set "lease_until" = $1 where "tenant_id" = $2 and "holder_upload_id" = $3 and "lease_until" < $4
+
+-- scopes: count
+select count(*) as "held" from "scope" where "tenant_id" = $1 and "holder_upload_id" = $2
+
+-- scopes: held by others
+select "asset_id", "tool", "category" from "scope" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "holder_upload_id" is not null and "holder_upload_id" != $4 and "lease_until" >= $5
+
+-- scopes: free
+update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and "holder_upload_id" = $4
+
+-- uploads: a batch and its guard
+insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values ($1, $2, $3, $4, $5, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = $6 and "upload"."id" = $7 and "upload"."state" = $8 and "upload"."lease_holder" = $9 and "upload"."attempt" = $10 and (select count(*) as "held" from "scope" where "scope"."tenant_id" = $11 and "scope"."holder_upload_id" = $12) >= $13))
+
+-- analyses: of places
+select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = $1 and "ref_id" in ($2) and "tool" in ($3) and "category" in ($4)
 
 -- analyses: save
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
@@ -182,7 +199,7 @@ insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_
 select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6
 
 -- ingest: seen again on a ref
-update "finding_ref" set "present" = $1, "last_seen_at" = $2, "last_commit" = $3, "last_upload_id" = $4 where "tenant_id" = $5 and "ref_id" = $6 and "finding_id" = any($7::uuid[])
+update "finding_ref" set "last_seen_at" = $1, "last_commit" = $2, "last_upload_id" = $3, "present" = $4 where "tenant_id" = $5 and "ref_id" = $6 and "finding_id" = any($7::uuid[])
 
 -- ingest: seen on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
@@ -190,8 +207,14 @@ insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "firs
 -- ingest: sightings on a ref
 select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "ref_id" = $2 and "finding_id" = any($3::uuid[])
 
+-- ingest: gone from a ref
+update "finding_ref" as "stored" set "present" = "given"."present" from json_populate_recordset(null::"finding_ref", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."ref_id" = "given"."ref_id" and "stored"."finding_id" = "given"."finding_id"
+
+-- ingest: lock what is active
+select "id", "status" from "finding" where "tenant_id" = $1 and "id" in ($2, $3) and "status" in ($4, $5, $6) order by "id" for update
+
 -- ingest: resolve as fixed
-update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4 where "tenant_id" = $5 and "id" in ($6) and "status" in ($7, $8, $9)
+update "finding" set "status" = $1, "resolution" = $2, "status_by" = $3, "status_at" = $4 where "tenant_id" = $5 and "id" in ($6)
 
 -- findings: page
 select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state", (select max(finding_ref.last_seen_at) as "last" from "finding_ref" where "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id") as "last_seen_at" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = $1 and "finding"."status" = $2 and "finding"."severity" = $3 and "finding"."asset_id" = $4 and "finding"."tool" = $5 and "finding"."rule_id" = $6 and "finding"."path" >= $7 and "finding"."path" < $8 and ("finding"."severity" > $9 or ("finding"."severity" = $10 and "finding"."id" < $11)) order by "finding"."severity", "finding"."id" desc limit $12
@@ -217,8 +240,18 @@ select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" a
 -- assets: relationships in
 select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = $1 and "relationship"."to_asset_id" = $2 and ("relationship"."type" > $3 or ("relationship"."type" = $4 and "relationship"."from_asset_id" > $5)) order by "relationship"."type", "relationship"."from_asset_id" limit $6
 
--- assets: facts
-select "tenant_id", "id", "attributes", "criticality" from "asset" where "tenant_id" = $1 and "id" in ($2, $3)
+-- assets: lock
+select * from "asset" where "tenant_id" = $1 and "kind_class" in ($2) and "value" in ($3, $4) order by "id" for update
+
+-- assets: lock default refs
+select "id", "default_ref_id" from "asset" where "tenant_id" = $1 and "id" in ($2, $3) order by "id" for update
+
+-- assets: refs by name
+select * from "asset_ref" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "name" in ($4, $5)
+
+-- assets: save endpoints
+insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") select "tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at" from json_populate_recordset(null::"endpoint", $1::json) on conflict ("tenant_id", "asset_id", "identity") do nothing
+update "endpoint" as "stored" set "document" = "given"."document", "last_seen_at" = "given"."last_seen_at" from json_populate_recordset(null::"endpoint", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."asset_id" = "given"."asset_id" and "stored"."identity" = "given"."identity"
 
 -- assets: save facts
 update "asset" as "stored" set "attributes" = "given"."attributes", "criticality" = "given"."criticality" from json_populate_recordset(null::"asset", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"

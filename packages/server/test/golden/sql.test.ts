@@ -33,6 +33,7 @@ import * as runners from '../../src/keys/runner.queries.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
 const SCOPE = { assetId: ID, tool: 'tool', category: '' };
+const ASSET = { kind_class: 'repository', value: 'a' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
 const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, cancel_requested_at: null, log_lines: 1, log_dropped: 0 } as const;
 
@@ -128,19 +129,28 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'retention: some rejections': (db) => retention.deleteSomeRejections(db, ID, ID, 16),
   'retention: some rehearsals': (db) => retention.deleteSomeRehearsals(db, 1, 10),
   'uploads: rejections': (db) => rejections.rejectionsPage(db, ID, ID, -1, 10),
-  'scopes: take': (db) => frame.takeScope(db, ID, SCOPE, ID, 1, 2),
+  'scopes: take': (db) => frame.takeScopes(db, { tenant_id: ID, id: ID }, [SCOPE, SCOPE], 1, 2),
+  'scopes: extend': (db) => frame.extendScopes(db, ID, ID, 1, 2),
+  'scopes: count': (db) => frame.countScopes(db, ID, ID),
+  'scopes: held by others': (db) => frame.scopesOfOthers(db, { tenant_id: ID, id: ID }, [ID, ID], 1),
+  'scopes: free': (db) => frame.freeScopes(db, ID, ID),
+  'uploads: a batch and its guard': (db) => work.insertBatch(db, UPLOAD, 1, 1, '{}'),
+  'analyses: of places': (db) =>
+    frame.analysesOf(db, ID, [{ ref_id: ID, tool: 'tool', category: '' }]),
   'analyses: save': (db) =>
-    frame.saveAnalysis(db, {
-      tenant_id: ID,
-      ref_id: ID,
-      tool: 'tool',
-      category: '',
-      last_upload_id: ID,
-      last_seen_at: 1,
-      commit_sha: null,
-      held_digest: null,
-      held_count: 0,
-    }),
+    frame.saveAnalyses(db, [
+      {
+        tenant_id: ID,
+        ref_id: ID,
+        tool: 'tool',
+        category: '',
+        last_upload_id: ID,
+        last_seen_at: 1,
+        commit_sha: null,
+        held_digest: null,
+        held_count: 0,
+      },
+    ]),
   'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE, ID, 10),
   'ingest: seen again on a ref': (db) =>
     ingested.noteSightings(db, {
@@ -149,6 +159,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       last_seen_at: 1,
       last_commit: null,
       last_upload_id: ID,
+      present: 1,
       findingIds: [ID, ID],
     }),
   'ingest: seen on a ref': (db) =>
@@ -166,6 +177,9 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       },
     ]),
   'ingest: sightings on a ref': (db) => ingested.sightingsOnRef(db, ID, ID, [ID, ID]),
+  'ingest: gone from a ref': (db) =>
+    ingested.markAbsent(db, [{ tenant_id: ID, ref_id: ID, finding_id: ID }]),
+  'ingest: lock what is active': (db) => ingested.lockActive(db, ID, [ID, ID]),
   'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], 1),
   'findings: page': (db) =>
     findings.pageFindings(db, ID, {
@@ -205,7 +219,20 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       after: { type: 't', otherId: ID },
       limit: 10,
     }),
-  'assets: facts': (db) => frame.assetFacts(db, ID, [ID, ID]),
+  'assets: lock': (db) => frame.lockAssets(db, ID, [ASSET, ASSET]),
+  'assets: lock default refs': (db) => frame.lockDefaultRefs(db, ID, [ID, ID]),
+  'assets: refs by name': (db) => frame.refsByName(db, ID, [ID, ID], ['main', 'next']),
+  'assets: save endpoints': (db) =>
+    frame.saveEndpoints(db, [
+      {
+        tenant_id: ID,
+        asset_id: ID,
+        identity: 'a',
+        document: '{}',
+        first_seen_at: 1,
+        last_seen_at: 1,
+      },
+    ]),
   'assets: save facts': (db) =>
     frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', criticality: null }]),
 };

@@ -93,7 +93,7 @@ update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" 
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= ? then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
 
 -- uploads: claim
-with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = ? and "runner_id" = ? and ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) and "state" in ('received', 'processing') order by "received_at", "id" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
+with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = ? and "runner_id" = ? and ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) and "state" in ('received', 'processing') and not exists (select "parked"."id" from "upload" as "parked" where "parked"."tenant_id" = ? and "parked"."runner_id" = ? and "parked"."state" = 'received' and "parked"."state" in ('received', 'processing') and "parked"."fault" is null and "parked"."not_before" > ? and "parked"."id" < "upload"."id") order by "received_at", "id" limit ?) update "upload" set "state" = ?, "attempt" = "attempt" + ?, "lease_until" = ?, "lease_holder" = ?, "started_at" = ? where (tenant_id, id) in (select tenant_id, id from next) returning *
 
 -- metrics: lock
 insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") values (?, ?, ?, ?, ?) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
@@ -172,8 +172,25 @@ with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and 
 select * from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "seq" > ? order by "seq" limit ?
 
 -- scopes: take
-insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?) on conflict do nothing
-update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and ("holder_upload_id" is null or "holder_upload_id" = ? or "lease_until" < ?)
+insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = ?, "lease_until" = ? where ("scope"."holder_upload_id" is null or "scope"."holder_upload_id" = ? or "scope"."lease_until" < ?)
+
+-- scopes: extend
+update "scope" set "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ? and "lease_until" < ?
+
+-- scopes: count
+select count(*) as "held" from "scope" where "tenant_id" = ? and "holder_upload_id" = ?
+
+-- scopes: held by others
+select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "asset_id" in (?, ?) and "holder_upload_id" is not null and "holder_upload_id" != ? and "lease_until" >= ?
+
+-- scopes: free
+update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ?
+
+-- uploads: a batch and its guard
+insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values (?, ?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ? and (select count(*) as "held" from "scope" where "scope"."tenant_id" = ? and "scope"."holder_upload_id" = ?) >= ?))
+
+-- analyses: of places
+select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = ? and "ref_id" in (?) and "tool" in (?) and "category" in (?)
 
 -- analyses: save
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
@@ -182,7 +199,7 @@ insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_
 select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and "id" > ? order by "id" limit ?
 
 -- ingest: seen again on a ref
-update "finding_ref" set "present" = ?, "last_seen_at" = ?, "last_commit" = ?, "last_upload_id" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))
+update "finding_ref" set "last_seen_at" = ?, "last_commit" = ?, "last_upload_id" = ?, "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))
 
 -- ingest: seen on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
@@ -190,8 +207,14 @@ insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "firs
 -- ingest: sightings on a ref
 select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))
 
+-- ingest: gone from a ref
+update "finding_ref" set "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" = ?
+
+-- ingest: lock what is active
+select "id", "status" from "finding" where "tenant_id" = ? and "id" in (?, ?) and "status" in (?, ?, ?) order by "id"
+
 -- ingest: resolve as fixed
-update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?) and "status" in (?, ?, ?)
+update "finding" set "status" = ?, "resolution" = ?, "status_by" = ?, "status_at" = ? where "tenant_id" = ? and "id" in (?)
 
 -- findings: page
 select "finding".*, "asset"."name" as "asset_name", "upload"."state" as "upload_state", (select max(finding_ref.last_seen_at) as "last" from "finding_ref" where "finding_ref"."tenant_id" = "finding"."tenant_id" and "finding_ref"."finding_id" = "finding"."id") as "last_seen_at" from "finding" inner join "asset" on "asset"."tenant_id" = "finding"."tenant_id" and "asset"."id" = "finding"."asset_id" left join "upload" on "upload"."tenant_id" = "finding"."tenant_id" and "upload"."id" = "finding"."created_upload_id" where "finding"."tenant_id" = ? and "finding"."status" = ? and "finding"."severity" = ? and "finding"."asset_id" = ? and "finding"."tool" = ? and "finding"."rule_id" = ? and "finding"."path" >= ? and "finding"."path" < ? and ("finding"."severity" > ? or ("finding"."severity" = ? and "finding"."id" < ?)) order by "finding"."severity", "finding"."id" desc limit ?
@@ -217,8 +240,18 @@ select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" a
 -- assets: relationships in
 select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = ? and "relationship"."to_asset_id" = ? and ("relationship"."type" > ? or ("relationship"."type" = ? and "relationship"."from_asset_id" > ?)) order by "relationship"."type", "relationship"."from_asset_id" limit ?
 
--- assets: facts
-select "tenant_id", "id", "attributes", "criticality" from "asset" where "tenant_id" = ? and "id" in (?, ?)
+-- assets: lock
+select * from "asset" where "tenant_id" = ? and "kind_class" in (?) and "value" in (?, ?) order by "id"
+
+-- assets: lock default refs
+select "id", "default_ref_id" from "asset" where "tenant_id" = ? and "id" in (?, ?) order by "id"
+
+-- assets: refs by name
+select * from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "name" in (?, ?)
+
+-- assets: save endpoints
+insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") values (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "identity") do nothing
+update "endpoint" set "document" = ?, "last_seen_at" = ? where "tenant_id" = ? and "asset_id" = ? and "identity" = ?
 
 -- assets: save facts
 update "asset" set "attributes" = ?, "criticality" = ? where "tenant_id" = ? and "id" = ?

@@ -109,15 +109,15 @@ export const POINTS: readonly Point[] = ['checkpoint', 'before commit', 'after c
 export class Crash extends Error {}
 
 /** Called at every point with how often points of its kind were passed before; throws Crash to die there. */
-export type Watch = (point: Point, index: number) => void | Promise<void>;
+export type Watch = (point: Point, index: number, step: string | null) => void | Promise<void>;
 
 /** What ingest needs, with every point where it can die shown to `watch`. */
 export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDeps {
   const passed = new Map<Point, number>();
-  const pass = (point: Point): void | Promise<void> => {
+  const pass = (point: Point, step: string | null = null): void | Promise<void> => {
     const index = passed.get(point) ?? 0;
     passed.set(point, index + 1);
-    return watch(point, index);
+    return watch(point, index, step);
   };
   const watched: Database = {
     kind: database.kind,
@@ -145,7 +145,7 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
       return result;
     },
   };
-  const checkpoint = (): void => void pass('checkpoint');
+  const checkpoint = (step: string): void => void pass('checkpoint', step);
   return { database: watched, clock, sealKey: SEAL_KEY, secretKey: SECRET_KEY, checkpoint };
 }
 

@@ -224,6 +224,7 @@ for (const backend of BACKENDS) {
       const batch = {
         tenant_id: caller.tenantId,
         upload_id: late.id,
+        part: 'items' as const,
         batch: 1,
         counts: '{}',
         lease_holder: 'the successor',

@@ -1,0 +1,141 @@
+// Uploads of one analysis that wait for each other, on both databases: a runner's are applied in the order of their arrival,
+// and one that comes late all the same takes nothing back that a later one said.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Receipt } from '@muster/contract';
+import type { RunnerCaller } from '../../src/keys/authenticate.ts';
+import { present } from '../../src/lib/assert.ts';
+import { BACKENDS } from '../harness.ts';
+import { sarif, sarifResult } from '../http/reports.ts';
+import {
+  claim,
+  newCaller,
+  openStage,
+  receive,
+  type Stage,
+  workOnce,
+} from '../ingest-crash/scene.ts';
+import { snapshotOf } from '../ingest-crash/snapshot.ts';
+
+const CONTEXT = { repositoryUrl: 'https://github.com/acme/order', branch: 'main' };
+
+for (const backend of BACKENDS) {
+  describe(`the order of uploads on ${backend}`, { concurrency: false }, () => {
+    let stage: Stage;
+    before(async () => {
+      stage = await openStage(backend);
+    });
+    after(async () => await stage.close());
+
+    const hand = async (caller: RunnerCaller, rules: readonly string[], words = 'Broken.') => {
+      const results = rules.map((rule) =>
+        sarifResult({ rule, path: `${rule}.js`, more: { message: { text: words } } }),
+      );
+      return await receive(stage, caller, 'sarif', sarif(results), CONTEXT);
+    };
+    const work = async (): Promise<{ id: string; outcome: string }> => {
+      const { upload, outcome } = present(await workOnce(stage, () => {}), 'an upload');
+      return { id: upload.id, outcome };
+    };
+    const rowOf = async ({ tenantId }: RunnerCaller, id: string) =>
+      await stage.database
+        .tenant(tenantId)
+        .selectFrom('upload')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+    const receiptOf = async (caller: RunnerCaller, id: string): Promise<Receipt> =>
+      JSON.parse(present((await rowOf(caller, id)).receipt, 'a receipt')) as Receipt;
+    const hold = async ({ tenantId }: RunnerCaller, uploadId: string | null): Promise<void> => {
+      const until = uploadId === null ? null : stage.clock.nowMs() + 60_000;
+      await stage.database
+        .tenant(tenantId)
+        .updateTable('scope')
+        .set({ holder_upload_id: uploadId, lease_until: until })
+        .where('tenant_id', '=', tenantId)
+        .execute();
+    };
+
+    test('a runner’s newer upload isn’t claimed past an older one that waits for a busy scope', async () => {
+      const caller = await newCaller(stage);
+      const first = await hand(caller, ['a']);
+      await work();
+      await hold(caller, first);
+      const older = await hand(caller, ['a', 'b']);
+      const newer = await hand(caller, ['a'], 'Newer words.');
+      assert.deepEqual(await work(), { id: older, outcome: 'requeued' });
+      const { items_total: judged } = await rowOf(caller, older);
+      assert.equal(judged, null, 'a scope that is seen to be busy costs no reading of all items');
+      assert.equal(await claim(stage), undefined, 'nothing is due');
+      await hold(caller, null);
+      stage.clock.advance(2000);
+      assert.deepEqual(await work(), { id: older, outcome: 'processed' });
+      assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
+      assert.equal((await receiptOf(caller, newer)).resolved, 1);
+    });
+
+    test('an upload that waits because of a fault holds none of its runner’s up', async () => {
+      const caller = await newCaller(stage);
+      await wait(caller, await hand(caller, ['a']));
+      const newer = await hand(caller, ['a', 'b']);
+      assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
+      stage.clock.advance(60_000);
+      await work();
+    });
+
+    /** As after a fault: tried again a little later. */
+    const wait = async ({ tenantId }: RunnerCaller, id: string): Promise<void> => {
+      await stage.database
+        .tenant(tenantId)
+        .updateTable('upload')
+        .set({ fault: 'error', not_before: stage.clock.nowMs() + 60_000 })
+        .where('tenant_id', '=', tenantId)
+        .where('id', '=', id)
+        .execute();
+    };
+
+    test('applied after a later one, an upload reopens, closes and changes nothing; what only it has is stored', async () => {
+      const caller = await newCaller(stage);
+      const first = await hand(caller, ['kept', 'fixed']);
+      await work();
+      const older = await hand(caller, ['kept', 'fixed', 'extra'], 'Older words.');
+      await wait(caller, older);
+      const newer = await hand(caller, ['kept', 'late']);
+      await work();
+      stage.clock.advance(60_000);
+      const ids = [first, older, newer];
+      const earlier = await snapshotOf(stage.database, caller.tenantId, ids);
+      assert.deepEqual(await work(), { id: older, outcome: 'processed' });
+
+      const receipt = await receiptOf(caller, older);
+      const { created, unchanged, received } = receipt.findings;
+      assert.deepEqual({ received, created, unchanged }, { received: 3, created: 1, unchanged: 2 });
+      assert.equal(receipt.resolved, 0);
+      assert.deepEqual(
+        receipt.warnings.map(({ code }) => code),
+        ['later_upload_applied'],
+      );
+      const later = await snapshotOf(stage.database, caller.tenantId, ids);
+      assert.deepEqual(
+        later.analyses,
+        earlier.analyses,
+        'the next one is compared with the newest',
+      );
+      assert.deepEqual(later.findingEvents, earlier.findingEvents);
+      const findings = later.findings.filter((line) => !line.includes('"rule_id":"extra"'));
+      assert.deepEqual(findings, earlier.findings);
+      const gone = later.refs.filter((line) => line.includes('"present":0'));
+      assert.equal(
+        gone.length,
+        1,
+        'what the newest report doesn’t have is still gone from the ref',
+      );
+
+      const next = await hand(caller, ['kept', 'late', 'new']);
+      await work();
+      assert.equal((await receiptOf(caller, next)).resolved, 1, 'the one that only the older had');
+    });
+  });
+}
