@@ -261,9 +261,11 @@ function addressOf(value: unknown, run: SarifRun): DetailAddress | null {
 export interface Reading {
   readonly rule: RuleFacts;
   readonly run: SarifRun;
-  /** True for secrets: texts that might repeat the value are left out or masked. */
+  /**
+   * True for secrets: texts that quote what was scanned are masked, and what stands in the run's
+   * tables is left out where it might repeat them. The result itself comes without them.
+   */
   readonly hide: boolean;
-  readonly secret: string | null;
   readonly room: Room;
 }
 
