@@ -11,6 +11,7 @@ import {
 } from '@muster/contract';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
 import { type JsonObject, listOf, numberOf, objectOf, stringsOf } from './report-notes.decode.ts';
+import { cvssDetail } from './sarif-cvss.decode.ts';
 import { exchangeOf } from './sarif-exchange.decode.ts';
 import { attachmentsOf, fixesOf } from './sarif-fixes.decode.ts';
 import { detailFlows, detailStacks } from './sarif-flows.decode.ts';
@@ -54,6 +55,8 @@ export function detailOf(result: JsonObject, read: ReadResult, run: SarifRun): F
   const detail: FindingDetail = { severity_from: verdict.from, level: read.level };
   const raw = read.said.raw.length === 0 ? rule.severityRaw : rawSeverity(rule.said, read.said);
   if (raw !== null) detail.severity_raw = raw;
+  const cvss = read.said.cvss ?? rule.said.cvss;
+  if (cvss !== null) detail.vulnerability = cvssDetail(cvss);
   if (rule.detail !== null) detail.rule = rule.detail;
   if (rule.confidence !== null) detail.confidence = rule.confidence;
   if (subject.component !== null) {
