@@ -49,7 +49,7 @@ export function readLocation(value: unknown, run: SarifRun): ReadLocation | null
   const { startLine } = region;
   let snippet = snippetOf(region.raw);
   if (snippet === null && artifact !== null && startLine !== null) {
-    snippet = run.places.sourceLines(artifact, startLine, region.endLine ?? startLine);
+    snippet = run.sources.lines(artifact, startLine, region.endLine ?? startLine);
   }
   return {
     place: artifact === null ? NOWHERE : run.places.of(artifact),

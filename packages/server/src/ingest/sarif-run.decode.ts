@@ -16,6 +16,7 @@ import { RunGraphs } from './sarif-graphs.decode.ts';
 import { Places } from './sarif-places.decode.ts';
 import { type ColumnUnit, columnUnitOf } from './sarif-regions.decode.ts';
 import { RuleBook, type RuleFacts } from './sarif-rules.decode.ts';
+import { Sources } from './sarif-sources.decode.ts';
 import { isLevel } from './severity.rules.ts';
 
 /** Where a run stands among the analyses and assets of the frame. */
@@ -32,6 +33,7 @@ export class SarifRun {
   readonly notes: Notes;
   readonly place: RunPlace;
   readonly places: Places;
+  readonly sources: Sources;
   readonly rules: RuleBook;
   readonly graphs: RunGraphs;
   readonly columnUnit: ColumnUnit;
@@ -51,6 +53,7 @@ export class SarifRun {
     this.notes = notes;
     this.place = place;
     this.places = new Places(raw, place.repository, notes);
+    this.sources = new Sources(raw);
     this.rules = new RuleBook(raw, notes);
     this.graphs = new RunGraphs(listOf(raw.graphs));
     this.columnUnit = columnUnitOf(raw);
