@@ -4,7 +4,7 @@
 // report readers.
 
 import { limits } from '@muster/contract';
-import { isCredentialName, MASK, maskOccurrences } from './masking.rules.ts';
+import { isCredentialName, MASK } from './masking.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 
 /** Deeper bags are machine state, not something a page shows. */
@@ -16,13 +16,11 @@ const TEXT_CHARS_MAX = limits.snippetCharsMax;
 export interface Budget {
   /** Characters of JSON (about bytes) that are left. */
   left: number;
-  /** The finding's secret value, masked wherever a text repeats it. */
-  readonly secret: string | null;
 }
 
 /** A fresh budget; copies of one finding share it. */
-export function newBudget(secret: string | null = null): Budget {
-  return { left: limits.propertiesBytesMax, secret };
+export function newBudget(): Budget {
+  return { left: limits.propertiesBytesMax };
 }
 
 /**
@@ -32,8 +30,7 @@ export function newBudget(secret: string | null = null): Budget {
 export function boundedCopy(value: unknown, notes: Notes, budget: Budget, depth = 0): unknown {
   switch (typeof value) {
     case 'string': {
-      const open = maskOccurrences(value, budget.secret);
-      const text = notes.text(open, Math.max(2, Math.min(TEXT_CHARS_MAX, budget.left)));
+      const text = notes.text(value, Math.max(2, Math.min(TEXT_CHARS_MAX, budget.left)));
       budget.left -= text.length + 2;
       return text;
     }

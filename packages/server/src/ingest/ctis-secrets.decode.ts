@@ -69,7 +69,7 @@ const isCertain = (value: string): boolean =>
   /^(?=.*\d)(?=.*[A-Za-z])\S{12,}$/.test(value) && !/\.[A-Za-z]{1,5}$/.test(value);
 
 /** The ways in which a value may stand in other texts, longest first. */
-function withSpellings(found: ReadonlySet<string>): string[] {
+export function withSpellings(found: ReadonlySet<string>): string[] {
   const values = new Set<string>();
   for (const value of found) {
     if (value.length < VALUE_CHARS_MIN || isMasked(value)) continue;
@@ -94,7 +94,7 @@ const ASSIGNED = /^(?:[a-z]{2,8} +){0,2}[\w.$[\]"'-]{1,80} {0,8}(?::=|=>|[=:]) {
 const QUOTED = /(["'`])((?:(?!\1).){6,2048})\1/g;
 
 /** The snippet of a secret finding: as a whole, and what in it can be the value. */
-function addSnippet(snippet: string | null, found: Set<string>): void {
+export function addSnippet(snippet: string | null, found: Set<string>): void {
   const text = snippet?.trim() ?? '';
   if (text === '' || isMasked(text)) return;
   found.add(text);

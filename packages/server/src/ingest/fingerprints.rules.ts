@@ -4,6 +4,7 @@
 
 import { hash } from 'node:crypto';
 import { limits } from '@muster/contract';
+import { MASK } from './masking.rules.ts';
 import { cleanText } from './report-notes.decode.ts';
 
 export interface Fingerprints {
@@ -30,10 +31,11 @@ const FINGERPRINTS_MAX = 32;
 
 /**
  * The usable ones of name → value lists; where names meet, the first list wins and the other is
- * prefixed.
+ * prefixed. Fingerprints are stored as they are: those that show a secret are left out.
  */
 export function usableFingerprints(
   lists: readonly (Readonly<Record<string, unknown>> | null)[],
+  hasSecret: (text: string) => boolean = () => false,
 ): Fingerprints {
   const usable: [string, string][] = [];
   const ignored: [string, string][] = [];
@@ -42,8 +44,10 @@ export function usableFingerprints(
     for (const name of Object.keys(list)) {
       if (usable.length + ignored.length >= FINGERPRINTS_MAX) break;
       const value = fingerprintText(list[name]);
-      const reason = weakness(name, value);
-      const key = cleanName(usable.some(([known]) => known === name) ? `partial/${name}` : name);
+      const isSecret = hasSecret(`${name}\n${value ?? ''}`);
+      const reason = isSecret ? 'shows the secret' : weakness(name, value);
+      const shown = hasSecret(name) ? MASK : name;
+      const key = cleanName(usable.some(([known]) => known === name) ? `partial/${shown}` : shown);
       if (reason !== null) ignored.push([key, reason]);
       else usable.push([key, bounded(value ?? '')]);
     }

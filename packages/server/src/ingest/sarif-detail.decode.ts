@@ -11,6 +11,7 @@ import {
 } from '@muster/contract';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
 import { type JsonObject, listOf, numberOf, objectOf, stringsOf } from './report-notes.decode.ts';
+import { cvssDetail } from './sarif-cvss.decode.ts';
 import { exchangeOf } from './sarif-exchange.decode.ts';
 import { attachmentsOf, fixesOf } from './sarif-fixes.decode.ts';
 import { detailFlows, detailStacks } from './sarif-flows.decode.ts';
@@ -54,6 +55,8 @@ export function detailOf(result: JsonObject, read: ReadResult, run: SarifRun): F
   const detail: FindingDetail = { severity_from: verdict.from, level: read.level };
   const raw = read.said.raw.length === 0 ? rule.severityRaw : rawSeverity(rule.said, read.said);
   if (raw !== null) detail.severity_raw = raw;
+  const cvss = read.said.cvss ?? rule.said.cvss;
+  if (cvss !== null) detail.vulnerability = cvssDetail(cvss);
   if (rule.detail !== null) detail.rule = rule.detail;
   if (rule.confidence !== null) detail.confidence = rule.confidence;
   if (subject.component !== null) {
@@ -70,12 +73,12 @@ export function detailOf(result: JsonObject, read: ReadResult, run: SarifRun): F
   const hide = subject.type === 'secret';
   const markdown = hide ? null : messageMarkdown(result.message, rule);
   if (markdown !== null) detail.message_markdown = run.notes.text(markdown, limits.messageCharsMax);
-  const reading: Reading = { rule, run, hide, secret: subject.secret, room: new Room() };
+  const reading: Reading = { rule, run, hide, room: new Room() };
   addPlaces(detail, result, read, reading);
   addMore(detail, result, reading);
   if (read.suppressions.length > 0) detail.suppressions = [...read.suppressions];
   if (read.ignoredFingerprints !== null) detail.fingerprints_ignored = read.ignoredFingerprints;
-  addBags(detail, result, subject.secret, run);
+  addBags(detail, result, run);
   return detail;
 }
 
@@ -205,16 +208,11 @@ function addMore(detail: FindingDetail, result: JsonObject, reading: Reading): v
 }
 
 /** Property bag and unknown members, within one budget. */
-function addBags(
-  detail: FindingDetail,
-  result: JsonObject,
-  secret: string | null,
-  run: SarifRun,
-): void {
+function addBags(detail: FindingDetail, result: JsonObject, run: SarifRun): void {
   const properties = objectOf(result.properties);
   const unknown = Object.keys(result).filter((name) => !KNOWN_MEMBERS.has(name));
   if (properties === null && unknown.length === 0) return;
-  const budget = newBudget(secret);
+  const budget = newBudget();
   const bag = boundedBag(withoutTags(properties), run.notes, budget);
   if (bag !== undefined) detail.properties = bag;
   if (unknown.length === 0) return;

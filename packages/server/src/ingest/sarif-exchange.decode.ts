@@ -2,7 +2,7 @@
 // run's tables, bounded, with masked credentials. Called by the detail and flow readers.
 
 import { type DetailExchange, limits } from '@muster/contract';
-import { isCredentialName, MASK, maskAssignments, maskOccurrences } from './masking.rules.ts';
+import { isCredentialName, MASK, maskAssignments } from './masking.rules.ts';
 import {
   indexOf,
   type JsonObject,
@@ -34,7 +34,7 @@ export function exchangeOf(
   const listed = objectOf(table[indexOf(own.index) ?? -1]);
   const said = (name: string): unknown =>
     memberOf(own, name) ?? (listed === null ? undefined : memberOf(listed, name));
-  const { run, room, secret } = reading;
+  const { run, room, hide } = reading;
   const { notes } = run;
   const exchange: DetailExchange = {};
   const protocol = stringOf(said('protocol'));
@@ -63,9 +63,9 @@ export function exchangeOf(
       .map((name) => notes.text(name, limits.nameCharsMax));
   }
   const body = stringOf(objectOf(said('body'))?.text);
-  if (body !== null) {
+  if (body !== null && !hide) {
     const cut = notes.text(body, BODY_CHARS_MAX);
-    const text = room.text(maskOccurrences(maskAssignments(cut), secret), run, 2 * BODY_CHARS_MAX);
+    const text = room.text(maskAssignments(cut), run, 2 * BODY_CHARS_MAX);
     if (text !== null) exchange.body = text;
   }
   return Object.keys(exchange).length === 0 ? null : exchange;
@@ -73,7 +73,7 @@ export function exchangeOf(
 
 function headersOf(
   headers: JsonObject | null,
-  { run, room, secret }: Reading,
+  { run, room, hide }: Reading,
 ): Record<string, string> | null {
   const entries = Object.entries(headers ?? {});
   if (entries.length === 0) return null;
@@ -81,8 +81,9 @@ function headersOf(
   const shown: [string, string][] = [];
   for (const [name, header] of entries.slice(0, HEADERS_MAX)) {
     const text = typeof header === 'string' ? header : '';
-    const safe = isCredentialName(name) ? MASK : maskAssignments(text.slice(0, HEADER_CHARS_MAX));
-    const value = room.text(maskOccurrences(safe, secret), run, HEADER_CHARS_MAX);
+    const isHidden = hide || isCredentialName(name);
+    const safe = isHidden ? MASK : maskAssignments(text.slice(0, HEADER_CHARS_MAX));
+    const value = room.text(safe, run, HEADER_CHARS_MAX);
     if (value !== null) shown.push([run.notes.text(name, limits.nameCharsMax), value]);
   }
   return Object.fromEntries(shown);

@@ -1,6 +1,6 @@
 // Fixes and attachments of a SARIF result (SARIF 2.1.0 §3.21, §3.55-§3.57): which files a fix touches
-// and what it puts there, which files came with the result. Nothing is fetched; values of secrets
-// are masked. Called by sarif-detail.decode.ts.
+// and what it puts there, which files came with the result. Nothing is fetched; what a fix
+// of a secret inserts is masked. Called by sarif-detail.decode.ts.
 
 import {
   type DetailAttachment,
@@ -9,7 +9,7 @@ import {
   type DetailLocation,
   limits,
 } from '@muster/contract';
-import { maskOccurrences, maskSnippet } from './masking.rules.ts';
+import { maskSnippet } from './masking.rules.ts';
 import {
   type JsonObject,
   listOf,
@@ -30,14 +30,16 @@ const INSERTED_CHARS_MAX = 4096;
 
 /** §3.55 fix: what it says, which files it touches, what it puts where. */
 export function fixesOf(list: unknown, reading: Reading): DetailFix[] {
-  const { rule, run, secret } = reading;
+  const { rule, run } = reading;
   const fixes: DetailFix[] = [];
   for (const entry of firstOf(list, FIXES_MAX, run.notes)) {
     const fix = objectOf(entry);
     if (fix === null) continue;
     const description = messageText(fix.description, rule);
-    const said = description === null ? null : maskOccurrences(description, secret);
-    const text = said === null ? {} : { description: run.notes.text(said, limits.messageCharsMax) };
+    const text =
+      description === null
+        ? {}
+        : { description: run.notes.text(description, limits.messageCharsMax) };
     const changes: DetailFix['changes'] = [];
     for (const change of firstOf(fix.artifactChanges, CHANGES_MAX, run.notes)) {
       changes.push(changeOf(objectOf(change), reading));

@@ -1,6 +1,6 @@
 // What a SARIF finding is about, without its line: which type it is, which recipe of identity fits
 // it, and the content that recipe needs (draft.ts, FindingDraft.identity). Decided by tool, rule
-// and what the result names. Unmasked values leave this file in `content` and `secret` only. Called
+// and what the result names. Unmasked values leave this file in `content` only. Called
 // by sarif-result.decode.ts.
 
 import { type FindingType, limits } from '@muster/contract';
@@ -26,11 +26,6 @@ export interface Subject {
   readonly kind: IdentityKind;
   readonly content: readonly string[];
   readonly component: PackageName | null;
-  /**
-   * The value of a secret finding as it stands in the report; to be masked everywhere, stored
-   * nowhere.
-   */
-  readonly secret: string | null;
   /** True when what stands in the path's place is the component itself, version and all. */
   readonly hasNoPath: boolean;
 }
@@ -93,11 +88,10 @@ export function subjectOf(
     const usable = isEmpty
       ? [comparable(stableText(message), limits.snippetCharsMax) || rule.id || 'finding']
       : said;
-    return { type, kind, content: usable, component: null, secret: null, hasNoPath: false };
+    return { type, kind, content: usable, component: null, hasNoPath: false };
   };
   if (type === 'secret') {
-    const secret = secretOf(result, location, run.redactions);
-    return { ...subject('secret', [secret]), secret };
+    return subject('secret', [secretOf(result, location, run.redactions)]);
   }
   const properties = objectOf(result.properties);
   if (type === 'vulnerability') {

@@ -49,7 +49,7 @@ export function readLocation(value: unknown, run: SarifRun): ReadLocation | null
   const { startLine } = region;
   let snippet = snippetOf(region.raw);
   if (snippet === null && artifact !== null && startLine !== null) {
-    snippet = run.places.sourceLines(artifact, startLine, region.endLine ?? startLine);
+    snippet = run.sources.lines(artifact, startLine, region.endLine ?? startLine);
   }
   return {
     place: artifact === null ? NOWHERE : run.places.of(artifact),
@@ -261,9 +261,11 @@ function addressOf(value: unknown, run: SarifRun): DetailAddress | null {
 export interface Reading {
   readonly rule: RuleFacts;
   readonly run: SarifRun;
-  /** True for secrets: texts that might repeat the value are left out or masked. */
+  /**
+   * True for secrets: texts that quote what was scanned are masked, and what stands in the run's
+   * tables is left out where it might repeat them. The result itself comes without them.
+   */
   readonly hide: boolean;
-  readonly secret: string | null;
   readonly room: Room;
 }
 

@@ -28,8 +28,8 @@ export function messageMarkdown(message: unknown, rule: RuleFacts): string | nul
 }
 
 /**
- * §3.11.7: the rule's messageStrings, else the tool's globalMessageStrings; without either, the id
- * itself. These are written to be filled in, so `{{` is a brace even where nothing is filled in.
+ * §3.11.7: the rule's messageStrings, else the tool's globalMessageStrings, else a translation's;
+ * without any, the id itself. These are written to be filled in, so `{{` is a brace even where nothing is filled in.
  */
 function stringById(
   message: JsonObject,
@@ -38,7 +38,11 @@ function stringById(
 ): string | null {
   const id = stringOf(message.id);
   if (id === null) return null;
-  const tables = [rule.raw?.messageStrings, rule.component?.globalMessageStrings];
+  const tables = [
+    rule.raw?.messageStrings,
+    rule.component?.globalMessageStrings,
+    ...rule.translated,
+  ];
   for (const table of tables) {
     const strings = objectOf(table);
     const found = strings === null ? null : objectOf(memberOf(strings, id));

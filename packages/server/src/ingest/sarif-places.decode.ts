@@ -55,10 +55,6 @@ const NESTED_MAX = 8;
 /** Chains of base ids are short; a cycle ends here. */
 const BASE_CHAIN_MAX = 16;
 
-/** Embedded sources larger than this aren't cut into lines. */
-const SOURCE_CHARS_MAX = 4 * 1024 * 1024;
-const SNIPPET_LINES_MAX = 5;
-
 export class Places {
   readonly #bases = new Map<string, Base>();
   readonly #roots: PathRoots;
@@ -66,13 +62,8 @@ export class Places {
   readonly #mapped: readonly string[];
   readonly #artifacts: readonly unknown[];
   readonly #hasNested: boolean;
-  /** True when texts of files are in the document (§3.24.8). */
-  readonly hasSources: boolean;
-  /** uri → index of the artifacts whose text is embedded; made when first asked for. */
-  #embedded: ReadonlyMap<string, number> | null = null;
   /** By base id, then by uri: joining the two anew for each location would cost more than both. */
   readonly #known = new Map<string | null, Map<string, Place>>();
-  readonly #lines = new Map<number, readonly string[] | null>();
   readonly #notes: Notes;
 
   /**
@@ -83,7 +74,6 @@ export class Places {
     this.#notes = notes;
     this.#artifacts = listOf(run.artifacts);
     this.#hasNested = this.#artifacts.some((one) => indexOf(objectOf(one)?.parentIndex) !== null);
-    this.hasSources = this.#artifacts.some((one) => objectOf(objectOf(one)?.contents) !== null);
     const bases = objectOf(run.originalUriBaseIds);
     const directories: string[] = [];
     for (const id of bases === null ? [] : Object.keys(bases)) {
@@ -137,40 +127,6 @@ export class Places {
     return { path, url: null, rawUrl: null };
   }
 
-  /**
-   * Lines of an artifact's embedded text (§3.24.8), a few at most; null when the text isn't there.
-   */
-  sourceLines(location: JsonObject, startLine: number, endLine: number): string | null {
-    if (!this.hasSources) return null;
-    const index = indexOf(location.index) ?? this.#embeddedAt(location);
-    if (index === null) return null;
-    let lines = this.#lines.get(index);
-    if (lines === undefined) {
-      const text = stringOf(objectOf(objectOf(this.#artifacts[index])?.contents)?.text);
-      lines = text === null || text.length > SOURCE_CHARS_MAX ? null : text.split(/\r\n|\r|\n/);
-      this.#lines.set(index, lines);
-    }
-    const end = Math.min(Math.max(startLine, endLine), startLine + SNIPPET_LINES_MAX - 1);
-    return stringOf(lines?.slice(startLine - 1, end).join('\n'));
-  }
-
-  #embeddedAt(location: JsonObject): number | null {
-    if (this.#embedded === null) {
-      const embedded = new Map<string, number>();
-      for (const [index, entry] of this.#artifacts.entries()) {
-        const artifact = objectOf(entry);
-        const uri = stringOf(objectOf(artifact?.location)?.uri);
-        if (uri === null || stringOf(objectOf(artifact?.contents)?.text) === null) continue;
-        const key = keyOf(uri, stringOf(objectOf(artifact?.location)?.uriBaseId));
-        if (!embedded.has(key)) embedded.set(key, index);
-      }
-      this.#embedded = embedded;
-    }
-    const uri = this.#embedded.size === 0 ? null : stringOf(location.uri);
-    if (uri === null) return null;
-    return this.#embedded.get(keyOf(uri, stringOf(location.uriBaseId))) ?? null;
-  }
-
   #resolve(uri: string, baseId: string | null): Place {
     let known = this.#known.get(baseId);
     if (known === undefined) {
@@ -216,9 +172,6 @@ export class Places {
     return path.startsWith('/') ? path.slice(1) : path;
   }
 }
-
-const keyOf = (uri: string, baseId: string | null): string =>
-  baseId === null ? uri : `${baseId}\n${uri}`;
 
 /** §3.23.8: the directories that the report's repositories were checked out into. */
 function mappedRoots(run: JsonObject, bases: ReadonlyMap<string, Base>): string[] {

@@ -49,7 +49,7 @@ export function readRegion(
   const raw = objectOf(value);
   if (raw === null) return NO_REGION;
   const startLine = positionOf(raw.startLine);
-  if (startLine === null) return { ...NO_REGION, raw };
+  if (startLine === null) return { ...NO_REGION, ...linesOf(raw, artifact, run), raw };
   const saidEnd = positionOf(raw.endLine);
   const endLine = saidEnd !== null && saidEnd >= startLine ? saidEnd : null;
   const startColumn = positionOf(raw.startColumn);
@@ -62,8 +62,7 @@ export function readRegion(
   if (run.columnUnit === 'utf16_code_units') return region;
   if ((startColumn ?? 1) === 1 && (endColumn ?? 1) === 1) return region;
   // The common case costs two looks at short texts.
-  const mayDiffer =
-    run.places.hasSources || hasPairs(raw) || (context !== null && hasPairs(context));
+  const mayDiffer = run.sources.some || hasPairs(raw) || (context !== null && hasPairs(context));
   if (!mayDiffer && run.columnUnit === 'unsaid') return region;
   const start = lineOf(raw, context, artifact, startLine, run);
   const end =
@@ -80,6 +79,30 @@ export function readRegion(
   };
 }
 
+/** The lines of a region that has offsets only, where the log holds the file (§3.30.9-12). */
+function linesOf(
+  raw: JsonObject,
+  artifact: JsonObject | null,
+  run: SarifRun,
+): Partial<Region> | null {
+  if (artifact === null || !run.sources.some) return null;
+  const chars = indexOf(raw.charOffset);
+  const offset = chars ?? indexOf(raw.byteOffset);
+  if (offset === null) return null;
+  const points = run.columnUnit === 'utf16_code_units' ? 'units' : 'points';
+  const unit = chars === null ? 'bytes' : points;
+  const length = indexOf(chars === null ? raw.byteLength : raw.charLength) ?? 0;
+  const start = run.sources.positionOf(artifact, offset, unit);
+  if (start === null) return null;
+  const place = { startLine: start.line, startColumn: start.column };
+  const last = length < 2 ? start : run.sources.positionOf(artifact, offset + length - 1, unit);
+  const after = run.sources.positionOf(artifact, offset + length, unit);
+  if (length === 0 || last === null || after === null) return place;
+  // What ends with its line has no column behind its end.
+  const endColumn = after.line === last.line ? after.column : null;
+  return { ...place, endLine: last.line === start.line ? null : last.line, endColumn };
+}
+
 const PAIR = /[\ud800-\udbff]/;
 
 function hasPairs(region: JsonObject): boolean {
@@ -87,14 +110,12 @@ function hasPairs(region: JsonObject): boolean {
   return typeof text === 'string' && PAIR.test(text);
 }
 
-/** Adds lines and columns to a place, or the offsets where there is no line. */
+/** Adds lines and columns to a place, and the offsets where the report has no line. */
 export function putRegion(place: Omit<DetailLocation, 'id'>, region: Region): void {
   const { raw, startLine } = region;
   if (raw === null) return;
-  if (startLine === null) {
-    putOffsets(place, raw);
-    return;
-  }
+  if (positionOf(raw.startLine) === null) putOffsets(place, raw);
+  if (startLine === null) return;
   place.start_line = startLine;
   if (region.startColumn !== null) place.start_column = region.startColumn;
   if (region.endLine !== null) place.end_line = region.endLine;
@@ -130,7 +151,7 @@ function lineOf(
   return (
     lineOfSnippet(region, line) ??
     (context === null ? null : lineOfSnippet(context, line)) ??
-    (artifact === null ? null : run.places.sourceLines(artifact, line, line))
+    (artifact === null ? null : run.sources.lines(artifact, line, line))
   );
 }
 

@@ -6,7 +6,6 @@
 import { limits } from '@muster/contract';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
-import { maskOccurrences } from './masking.rules.ts';
 import {
   type JsonObject,
   listOf,
@@ -16,12 +15,13 @@ import {
   stringsOf,
 } from './report-notes.decode.ts';
 import { detailOf } from './sarif-detail.decode.ts';
-import { subjectOf } from './sarif-identity.decode.ts';
+import { type Subject, subjectOf } from './sarif-identity.decode.ts';
 import { type ReadLocation, readLocation } from './sarif-locations.decode.ts';
 import { messageText, withoutLinks } from './sarif-message.decode.ts';
 import { suppressionsOf } from './sarif-provenance.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
+import { secretValuesOf, showsSecret, withoutSecrets } from './sarif-secrets.decode.ts';
 import { readSaid, severityOf } from './sarif-severity.decode.ts';
 import { checkResult } from './sarif-shape.decode.ts';
 import { isLevel, severityOfWord } from './severity.rules.ts';
@@ -56,19 +56,41 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
     run.notes.warn(`${pointer}/message`, 'message_missing', detail);
   }
   const message = said ?? (rule.id === '' ? 'A result without a message.' : rule.id);
-  return { outcome: 'finding', draft: draftOf(result, pointer, rule, location, message, run) };
+  const subject = subjectOf(result, run.place.tool, rule, location, message, run);
+  const read = { pointer, rule, location, message, subject, hasSecret: () => false };
+  const isSecret = subject.type === 'secret';
+  const draft = isSecret ? draftOfSecret(result, read, run) : draftOf(result, read, run);
+  return { outcome: 'finding', draft };
 }
 
-function draftOf(
-  result: JsonObject,
-  pointer: string,
-  rule: RuleFacts,
-  location: ReadLocation | null,
-  said: string,
-  run: SarifRun,
-): FindingDraft {
+/** What is known of a result before its draft is made. */
+interface Known {
+  readonly pointer: string;
+  readonly rule: RuleFacts;
+  readonly location: ReadLocation | null;
+  readonly message: string;
+  readonly subject: Subject;
+  /** True for texts that show a secret of the result. */
+  readonly hasSecret: (text: string) => boolean;
+}
+
+/** Everything but the identity is read anew, from what may be shown of the result. */
+function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
+  const values = secretValuesOf(result, known.location?.snippet ?? null);
+  const shown = withoutSecrets(result, values);
+  const said = messageText(shown.message, known.rule);
+  const read = {
+    ...known,
+    location: firstLocation(shown, run),
+    message: said ?? known.message,
+    hasSecret: (text: string) => showsSecret(text, values),
+  };
+  return draftOf(shown, read, run);
+}
+
+function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
   const { notes } = run;
-  const subject = subjectOf(result, run.place.tool, rule, location, said, run);
+  const { pointer, rule, location, subject } = known;
   const configured = run.configured(result, rule);
   const level = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
@@ -78,12 +100,12 @@ function draftOf(
   const decided = severityOf(rule.said, saidSeverity, level);
   const isOdd = odd !== null && decided.from === 'level';
   const verdict = isOdd ? { severity: odd.severity, from: 'level' } : decided;
-  const fingerprints = usableFingerprints([
-    objectOf(result.fingerprints),
-    objectOf(result.partialFingerprints),
-  ]);
+  const fingerprints = usableFingerprints(
+    [objectOf(result.fingerprints), objectOf(result.partialFingerprints)],
+    known.hasSecret,
+  );
   const suppressions = suppressionsOf(result, rule, run, subject.type === 'secret');
-  const message = notes.text(maskOccurrences(said, subject.secret), limits.messageCharsMax);
+  const message = notes.text(known.message, limits.messageCharsMax);
   const read = {
     rule,
     subject,

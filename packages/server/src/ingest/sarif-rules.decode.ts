@@ -19,6 +19,13 @@ import {
 import { rawSeverity, readSaid, type SaidSeverity, SILENT } from './sarif-severity.decode.ts';
 import { isLevel } from './severity.rules.ts';
 import { TaxonBook, type TaxonNames } from './sarif-taxa.decode.ts';
+import {
+  type Translated,
+  type Translation,
+  translated,
+  translationsOf,
+  UNTRANSLATED,
+} from './sarif-translations.decode.ts';
 import { vulnerabilityIdsIn } from './weakness.rules.ts';
 
 /** A rule as results need it; `raw` is null for a rule that the run doesn't describe. */
@@ -43,6 +50,8 @@ export interface RuleFacts {
   readonly detail: DetailRule | null;
   /** The tool component whose message strings apply (§3.11.7). */
   readonly component: JsonObject | null;
+  /** Strings of translations, for ids that neither rule nor component has. */
+  readonly translated: readonly unknown[];
 }
 
 interface Component {
@@ -72,6 +81,7 @@ export class RuleBook {
   /** What rules and results are classified under. */
   readonly taxa: TaxonBook;
   readonly #components: readonly Component[];
+  readonly #translations: readonly Translation[];
   readonly #notes: Notes;
   readonly #byId = new Map<string, RuleFacts>();
   readonly #byReference = new Map<string, RuleFacts>();
@@ -83,6 +93,7 @@ export class RuleBook {
     const tool = objectOf(run.tool);
     const raw = [tool?.driver, ...listOf(tool?.extensions).slice(0, EXTENSIONS_MAX)];
     this.#components = raw.map((component) => componentOf(objectOf(component) ?? {}, member));
+    this.#translations = translationsOf(run);
   }
 
   /** The rule of a result; facts with an empty id when the result names none. */
@@ -159,6 +170,17 @@ export class RuleBook {
     return isNamed ? null : (this.#components[0] ?? null);
   }
 
+  /** What the translations of the rule's component say of it. */
+  #translated(id: string | null, found: Found | null): Translated {
+    if (this.#translations.length === 0) return UNTRANSLATED;
+    const component = found?.component ?? this.#components[0];
+    const those = this.#translations.filter((one) => {
+      const named = one.of === null ? this.#components[0] : this.#componentNamed(one.of);
+      return named === component;
+    });
+    return translated(those, stringOf(found?.rule.id)?.trim() ?? id, stringOf(found?.rule.guid));
+  }
+
   #factsOf(id: string | null, found: Found | null): RuleFacts {
     const raw = found?.rule ?? null;
     const notes = this.#notes;
@@ -170,9 +192,17 @@ export class RuleBook {
     const rank = numberOf(configuration?.rank);
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
-    const short = textOfMultiformat(raw?.shortDescription);
+    const other = this.#translated(id, found);
+    const textOf = (member: 'shortDescription' | 'fullDescription'): string | null => {
+      for (const one of [raw, ...other.rules]) {
+        const text = textOfMultiformat(one?.[member]);
+        if (text !== null) return text;
+      }
+      return null;
+    };
+    const short = textOf('shortDescription');
     const said = readSaid(properties, stringsOf(properties?.tags));
-    const full = textOfMultiformat(raw?.fullDescription);
+    const full = textOf('fullDescription');
     return {
       id: ruleId,
       raw,
@@ -189,6 +219,7 @@ export class RuleBook {
       confidence: PRECISION.get(precision ?? '') ?? null,
       detail: detailOf(name, full ?? short, stringOf(raw?.helpUri), precision, notes),
       component: found?.component.raw ?? this.#components[0]?.raw ?? null,
+      translated: other.strings,
     };
   }
 }

@@ -16,6 +16,7 @@ import { RunGraphs } from './sarif-graphs.decode.ts';
 import { Places } from './sarif-places.decode.ts';
 import { type ColumnUnit, columnUnitOf } from './sarif-regions.decode.ts';
 import { RuleBook, type RuleFacts } from './sarif-rules.decode.ts';
+import { Sources } from './sarif-sources.decode.ts';
 import { isLevel } from './severity.rules.ts';
 
 /** Where a run stands among the analyses and assets of the frame. */
@@ -32,6 +33,7 @@ export class SarifRun {
   readonly notes: Notes;
   readonly place: RunPlace;
   readonly places: Places;
+  readonly sources: Sources;
   readonly rules: RuleBook;
   readonly graphs: RunGraphs;
   readonly columnUnit: ColumnUnit;
@@ -44,12 +46,14 @@ export class SarifRun {
   readonly webRequests: readonly unknown[];
   readonly webResponses: readonly unknown[];
   readonly #overrides: readonly Overrides[];
+  readonly #policies: Overrides;
 
   constructor(raw: JsonObject, place: RunPlace, notes: Notes) {
     this.raw = raw;
     this.notes = notes;
     this.place = place;
     this.places = new Places(raw, place.repository, notes);
+    this.sources = new Sources(raw);
     this.rules = new RuleBook(raw, notes);
     this.graphs = new RunGraphs(listOf(raw.graphs));
     this.columnUnit = columnUnitOf(raw);
@@ -61,13 +65,22 @@ export class SarifRun {
     this.#overrides = listOf(raw.invocations).map((entry) =>
       overridesOf(objectOf(entry)?.ruleConfigurationOverrides, this.rules),
     );
+    this.#policies = overridesOf(policyEntries(raw.policies), this.rules);
+  }
+
+  /** What is configured for the rule: by a policy (§3.14.11) before the invocation. */
+  configured(result: JsonObject, rule: RuleFacts): Configured | null {
+    const policy = overrideOf(this.#policies, rule);
+    const invoked = this.#invoked(result, rule);
+    if (policy === null || invoked === null) return policy ?? invoked;
+    return { level: policy.level ?? invoked.level, rank: policy.rank ?? invoked.rank };
   }
 
   /**
    * What the invocation configured for the rule (§3.20.5): the invocation of the result's
    * provenance (§3.48.6), or the only one there is.
    */
-  configured(result: JsonObject, rule: RuleFacts): Configured | null {
+  #invoked(result: JsonObject, rule: RuleFacts): Configured | null {
     if (this.#overrides.length === 0) return null;
     const index = indexOf(objectOf(result.provenance)?.invocationIndex);
     const overrides = this.#overrides[index ?? (this.#overrides.length === 1 ? 0 : -1)];
@@ -107,6 +120,28 @@ export function overridesOf(list: unknown, book: RuleBook): Overrides {
     });
   }
   return overrides;
+}
+
+/** A run has one policy, if any; rules beyond these keep their level. */
+const POLICY_RULES_MAX = 10_000;
+
+/** §3.19.5: the rules of policies, each as an override of the rule of its id in the associated component. */
+function policyEntries(policies: unknown): unknown[] {
+  const entries: unknown[] = [];
+  for (const entry of listOf(policies)) {
+    const policy = objectOf(entry);
+    for (const member of listOf(policy?.rules)) {
+      const rule = objectOf(member);
+      if (rule === null || entries.length >= POLICY_RULES_MAX) continue;
+      const descriptor = {
+        id: rule.id,
+        guid: rule.guid,
+        toolComponent: policy?.associatedComponent,
+      };
+      entries.push({ descriptor, configuration: rule.defaultConfiguration });
+    }
+  }
+  return entries;
 }
 
 /** What overrides say about a rule: about its refinement before the rule as a whole. */

@@ -4,9 +4,11 @@
 // rule) and the result reader.
 
 import { type JsonObject, numberOf, preview, stringOf } from './report-notes.decode.ts';
+import { type Cvss, cvssIn, isVectorName } from './sarif-cvss.decode.ts';
 import {
   scoreOf,
   type SeverityVerdict,
+  severityOfCvss2,
   severityOfLevel,
   severityOfScore,
   severityOfWord,
@@ -19,9 +21,10 @@ export interface SaidSeverity {
   /** From everything else. */
   readonly word: SeverityVerdict | null;
   readonly raw: readonly (readonly [string, string | number])[];
+  readonly cvss: Cvss | null;
 }
 
-export const SILENT: SaidSeverity = { score: null, word: null, raw: [] };
+export const SILENT: SaidSeverity = { score: null, word: null, raw: [], cvss: null };
 
 /**
  * Tools' own property names, those of the finding before those of the rule's author; the first
@@ -55,6 +58,9 @@ const SCORE_NAMES = [
   'cvss',
 ];
 
+/** A vector with all its metrics has no more. */
+const RAW_CHARS_MAX = 255;
+
 const TAG_WORD = /^(?:critical|high|medium|low)$/i;
 
 /** Reads a property bag and its tags. */
@@ -63,12 +69,12 @@ export function readSaid(properties: JsonObject | null, tags: readonly string[])
   const raw: [string, string | number][] = [];
   const note = (name: string, value: unknown): void => {
     const text = stringOf(value);
-    const said = text === null ? numberOf(value) : preview(text, 64);
+    const said = text === null ? numberOf(value) : preview(text, RAW_CHARS_MAX);
     if (said !== null) raw.push([name, said]);
   };
   const bag = properties ?? {};
   note('security-severity', bag['security-severity']);
-  const cvss = scoreOf(bag['security-severity']);
+  const stated = scoreOf(bag['security-severity']);
   let word: SeverityVerdict | null = null;
   for (const name of WORD_NAMES) {
     const value = bag[name];
@@ -83,11 +89,18 @@ export function readSaid(properties: JsonObject | null, tags: readonly string[])
     note(name, value);
     const score = scoreOf(value);
     if (word === null && score !== null) {
-      const band = severityOfScore(score);
-      // CVSS v2 knows no "critical" (CTIS §4.1).
-      const severity = name.startsWith('cvssv2') && band === 'critical' ? 'high' : band;
+      const isOld = name.startsWith('cvssv2');
+      const severity = isOld ? severityOfCvss2(score) : severityOfScore(score);
       word = { severity, from: `properties.${name}` };
     }
+  }
+  const cvss = cvssIn(bag);
+  for (const name of Object.keys(bag)) if (isVectorName(name)) note(name, bag[name]);
+  if (cvss !== null) note(cvss.name, cvss.vector ?? cvss.score);
+  if (word === null && cvss !== null && cvss.score !== null) {
+    const isOld = cvss.version?.startsWith('2') === true;
+    const severity = isOld ? severityOfCvss2(cvss.score) : severityOfScore(cvss.score);
+    word = { severity, from: `properties.${cvss.name}` };
   }
   const tag = tags.find((text) => TAG_WORD.test(text.trim()));
   if (tag !== undefined) {
@@ -96,8 +109,8 @@ export function readSaid(properties: JsonObject | null, tags: readonly string[])
     if (word === null && severity !== null) word = { severity, from: 'tags' };
   }
   const score =
-    cvss === null ? null : { severity: severityOfScore(cvss), from: 'security-severity' };
-  return raw.length === 0 ? SILENT : { score, word, raw };
+    stated === null ? null : { severity: severityOfScore(stated), from: 'security-severity' };
+  return raw.length === 0 ? SILENT : { score, word, raw, cvss };
 }
 
 /** The verdict, its source named with a `rule.` in front where the rule said it. */

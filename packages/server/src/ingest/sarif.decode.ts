@@ -23,16 +23,11 @@ import {
   withExternals,
 } from './sarif-external.decode.ts';
 import { healthOf } from './sarif-health.decode.ts';
+import { type ResultList, RunReaders } from './sarif-readers.decode.ts';
 import { decodeResult } from './sarif-result.decode.ts';
-import { type RunPlace, SarifRun } from './sarif-run.decode.ts';
+import type { RunPlace } from './sarif-run.decode.ts';
 import { analysisOf, assetOf } from './sarif-frame.decode.ts';
 import { checkLog, checkRun } from './sarif-shape.decode.ts';
-
-/** The run that a list of results belongs to. */
-interface ResultList {
-  readonly run: JsonObject;
-  readonly place: RunPlace;
-}
 
 const NONE: FrameList<never> = { usable: [], rejections: [] };
 
@@ -98,22 +93,19 @@ export function openSarif(
     },
     placeOf: (list: string) => lists.get(list)?.place ?? null,
     notes,
-    pass: () => newPass(lists),
+    pass: () => newPass(lists, counts),
   };
   return { lists: [...lists.keys()], look: null, report: () => report };
 }
 
 /** One pass: a reader for each run, made when its first result comes, that depends on the frame alone. */
-function newPass(lists: ReadonlyMap<string, ResultList>): ItemPass {
+function newPass(lists: ReadonlyMap<string, ResultList>, counts: ItemCounts): ItemPass {
   const notes = new Notes();
-  const readers = new Map<JsonObject, SarifRun>();
+  const readers = new RunReaders(lists, counts, notes);
   return {
     notes,
     read(value, list, index) {
-      const { run, place } = lists.get(list) as ResultList;
-      const reader = readers.get(run) ?? new SarifRun(run, place, notes);
-      readers.set(run, reader);
-      return decodeResult(value, `${list}/${index}`, reader);
+      return decodeResult(value, `${list}/${index}`, readers.of(list));
     },
   };
 }

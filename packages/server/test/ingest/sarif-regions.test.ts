@@ -56,6 +56,79 @@ test('columns are counted anew from the file that the document holds', () => {
   assert.deepEqual(columns({ startColumn: 3, endLine: 3, endColumn: 2 }, run), [5, 3, undefined]);
 });
 
+const EMBEDDED = 'ab\r\n😀é = f(x)\r\nlast';
+
+const embedded = (contents: object, more: object = {}) => ({
+  ...more,
+  artifacts: [{ location: { uri: 'a.c' }, contents }],
+});
+
+test('an offset into a file that the document holds is a line and a column', () => {
+  const run = embedded({ text: EMBEDDED });
+  const at = (region: object, more: object = run) => {
+    const place = placeOf(region, more);
+    return [place?.start_line, place?.start_column, place?.end_line, place?.end_column];
+  };
+  // Code points unless the run says otherwise; the columns are code units in any case.
+  assert.deepEqual(at({ charOffset: 6, charLength: 7 }), [2, 4, undefined, 11]);
+  const units = embedded({ text: EMBEDDED }, UNITS);
+  assert.deepEqual(at({ charOffset: 6, charLength: 7 }, units), [2, 3, undefined, 10]);
+  assert.deepEqual(at({ byteOffset: 8, byteLength: 2 }), [2, 3, undefined, 4]);
+  assert.deepEqual(at({ charOffset: 0 }), [1, 1, undefined, undefined]);
+  assert.deepEqual(at({ charOffset: 0, charLength: 4 }), [1, 1, undefined, undefined]);
+  assert.deepEqual(at({ charOffset: 1, charLength: 4 }), [1, 2, 2, 3]);
+  assert.deepEqual(at({ charOffset: 99 }), [undefined, undefined, undefined, undefined]);
+  assert.deepEqual(at({ charOffset: -1, byteOffset: 4 }), [2, 1, undefined, undefined]);
+});
+
+test('a file in Base64 is read where it is UTF-8, and nowhere else', () => {
+  const binary = Buffer.from(EMBEDDED).toString('base64');
+  const region = { byteOffset: 8, byteLength: 2 };
+  const place = placeOf(region, embedded({ binary }));
+  assert.deepEqual(place?.snippet, '😀é = f(x)');
+  assert.deepEqual([place?.start_line, place?.byte_offset], [2, 8]);
+  const latin = embedded({ text: EMBEDDED }, { defaultEncoding: 'ISO-8859-1' });
+  assert.equal(placeOf(region, latin)?.start_line, undefined);
+  for (const bytes of [
+    [0xff, 0xfe, 0x41, 0x0a, 0x41, 0x41],
+    [1, 2, 3, 10, 65, 66],
+    [0x41, 0, 0x0a, 0, 0, 0, 0, 0, 0],
+  ]) {
+    const contents = { binary: Buffer.from(bytes).toString('base64') };
+    assert.equal(placeOf({ byteOffset: 4 }, embedded(contents))?.start_line, undefined);
+  }
+});
+
+test('an offset far into one long line is found as well', () => {
+  const text = `${'😀é'.repeat(5000)}x${'a'.repeat(5000)}`;
+  const column = (region: object) => placeOf(region, embedded({ text }, POINTS))?.start_column;
+  assert.equal(column({ charOffset: 10_000 }), 15_001);
+  assert.equal(column({ byteOffset: 30_000 }), 15_001);
+  assert.equal(column({ charOffset: 15_001 }), 20_002);
+  assert.equal(column({ charOffset: 15_002 }), undefined);
+});
+
+test('any offset leads to the line and column at which its character stands', () => {
+  const units = fc.constantFrom('a', 'é', '😀', '\n', '\r\n', '\t');
+  fc.assert(
+    fc.property(fc.array(units, { minLength: 1, maxLength: 60 }), fc.nat(59), (parts, pick) => {
+      const before = parts.slice(0, pick % parts.length).join('');
+      const text = `x${parts.join('')}x`;
+      const lines = `x${before}`.split(/\r\n|\n/);
+      const wanted = [lines.length, (lines.at(-1) ?? '').length + 1];
+      const offsets = [
+        [{ charOffset: 1 + before.length }, UNITS],
+        [{ charOffset: 1 + Array.from(before).length }, POINTS],
+        [{ byteOffset: 1 + Buffer.byteLength(before) }, {}],
+      ] as const;
+      for (const [region, run] of offsets) {
+        const place = placeOf(region, embedded({ text }, run));
+        assert.deepEqual([place?.start_line, place?.start_column], wanted);
+      }
+    }),
+  );
+});
+
 test('where the line is not there, the place says what its columns count', () => {
   const region = { startColumn: 5, endColumn: 9 };
   assert.deepEqual(columns(region, POINTS), [5, 9, 'unicode_code_points']);

@@ -139,6 +139,61 @@ test('a level in another case is that level, one that names a severity decides i
   assert.deepEqual(severity('CRITICAL', scored), ['low', 'warning']);
 });
 
+test('a policy goes before the invocation and the rule, for the rules of its own component', () => {
+  const rules = [{ id: 'r', defaultConfiguration: { level: 'note', rank: 20 } }];
+  const policy = (level: string, associatedComponent?: object) => ({
+    name: 'p',
+    ...(associatedComponent && { associatedComponent }),
+    rules: [{ id: 'r', defaultConfiguration: { level } }, { id: 'other' }, null],
+  });
+  const override = { descriptor: { id: 'r' }, configuration: { level: 'none', rank: 30 } };
+  const run = { invocations: [{ ruleConfigurationOverrides: [override] }] };
+  const level = (policies: unknown, more: object = {}) => {
+    const { detail } = oneResult(more, { ...run, policies }, { rules });
+    return [detail.level, detail.rank];
+  };
+  assert.deepEqual(level([policy('error')]), ['error', 30]);
+  assert.deepEqual(level([policy('error'), policy('warning')]), ['error', 30]);
+  assert.deepEqual(level([policy('error')], { level: 'warning' }), ['warning', 30]);
+  assert.deepEqual(level([7, { rules: 7 }]), ['none', 30]);
+  const extension = { name: 'e', rules: [{ id: 'r' }] };
+  const tool = { driver: { name: 'Tool', rules }, extensions: [extension] };
+  const elsewhere = { tool, policies: [policy('error', { name: 'e' })] };
+  assert.equal(oneResult({}, elsewhere).detail.level, 'note');
+  const named = { rule: { toolComponent: { name: 'e' } } };
+  assert.equal(oneResult(named, elsewhere).detail.level, 'error');
+});
+
+test('a translation says what the tool’s own component leaves out, in the run’s language first', () => {
+  const text = (value: string) => ({ text: value });
+  const strings = { own: text('own'), both: text('driver') };
+  const rules = [{ id: 'r', messageStrings: strings }];
+  const translation = (language: string, associatedComponent?: object) => ({
+    name: 't',
+    language,
+    ...(associatedComponent && { associatedComponent }),
+    globalMessageStrings: { all: text(`${language} all {0}`) },
+    rules: [
+      {
+        id: 'r',
+        shortDescription: text(`${language} short`),
+        messageStrings: { both: text(language), only: text(`${language} only`) },
+      },
+    ],
+  });
+  const read = (id: string, run: object) =>
+    oneResult({ message: { id, arguments: ['x'] } }, run, { rules });
+  const run = { language: 'fr-FR', translations: [translation('de-DE'), translation('fr-FR')] };
+  assert.equal(read('both', run).message, 'driver');
+  assert.equal(read('only', run).message, 'fr-FR only');
+  assert.equal(read('all', run).message, 'fr-FR all x');
+  assert.equal(read('none', run).message, 'none: x');
+  assert.equal(read('own', run).title, 'fr-FR short');
+  assert.equal(read('only', { translations: run.translations }).message, 'de-DE only');
+  const foreign = { translations: [translation('fr-FR', { name: 'e' }), 7, { rules: [null] }] };
+  assert.equal(read('only', foreign).message, 'only: x');
+});
+
 test('{{ and }} of a message string are braces even where nothing is filled in', () => {
   const rules = [
     { id: 'r', messageStrings: { d: { text: 'a {{0}} {{{0}}} }}', markdown: '*{{0}}* {0}' } } },
