@@ -136,7 +136,10 @@ export function detailLocation(
     if (first !== null) detail.context_start_line = first;
   }
   if (read.logical !== null) putLogical(detail, read, run, room);
-  const message = hide ? null : messageText(read.raw.message, rule);
+  // §3.30.14: a region may say what the location doesn't.
+  const message = hide
+    ? null
+    : (messageText(read.raw.message, rule) ?? messageText(read.region.raw?.message, rule));
   if (message !== null) {
     const text =
       room === null ? notes.text(message, limits.messageCharsMax) : room.text(message, run);

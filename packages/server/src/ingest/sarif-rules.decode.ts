@@ -193,7 +193,7 @@ export class RuleBook {
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
     const other = this.#translated(id, found);
-    const textOf = (member: 'shortDescription' | 'fullDescription'): string | null => {
+    const textOf = (member: 'shortDescription' | 'fullDescription' | 'help'): string | null => {
       for (const one of [raw, ...other.rules]) {
         const text = textOfMultiformat(one?.[member]);
         if (text !== null) return text;
@@ -217,7 +217,13 @@ export class RuleBook {
       weaknesses: this.taxa.of(raw, properties, tags),
       vulnerabilityIds: idsOfRule(ruleId, raw, tags),
       confidence: PRECISION.get(precision ?? '') ?? null,
-      detail: detailOf(name, full ?? short, stringOf(raw?.helpUri), precision, notes),
+      detail: detailOf(
+        name,
+        full ?? short ?? textOf('help'),
+        stringOf(raw?.helpUri),
+        precision,
+        notes,
+      ),
       component: found?.component.raw ?? this.#components[0]?.raw ?? null,
       translated: other.strings,
     };

@@ -129,6 +129,13 @@ test('any offset leads to the line and column at which its character stands', ()
   );
 });
 
+test('what a region says is the message of a location that says nothing', () => {
+  const region = { startLine: 1, message: { text: 'here' } };
+  assert.equal(placeOf(region)?.message, 'here');
+  const locations = [{ ...(at('a.c', region) as object), message: { text: 'there' } }];
+  assert.equal(detailOfResult({ locations }).locations?.[0]?.message, 'there');
+});
+
 test('where the line is not there, the place says what its columns count', () => {
   const region = { startColumn: 5, endColumn: 9 };
   assert.deepEqual(columns(region, POINTS), [5, 9, 'unicode_code_points']);

@@ -194,6 +194,14 @@ test('a translation says what the tool’s own component leaves out, in the run�
   assert.equal(read('only', foreign).message, 'only: x');
 });
 
+test('help stands in for a description that a rule doesn’t have', () => {
+  const description = (rule: object) =>
+    detailOfResult({}, {}, { rules: [{ id: 'r', help: { text: 'Do so.' }, ...rule }] }).rule
+      ?.description;
+  assert.equal(description({}), 'Do so.');
+  assert.equal(description({ shortDescription: { text: 'It is so.' } }), 'It is so.');
+});
+
 test('{{ and }} of a message string are braces even where nothing is filled in', () => {
   const rules = [
     { id: 'r', messageStrings: { d: { text: 'a {{0}} {{{0}}} }}', markdown: '*{{0}}* {0}' } } },
