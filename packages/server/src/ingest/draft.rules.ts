@@ -104,6 +104,8 @@ export interface FindingDraft {
   readonly path: string | null;
   readonly startLine: number | null;
   readonly startColumn: number | null;
+  /** Bytes, else characters, before it in its file, where the report counts so. */
+  readonly startOffset?: number;
   readonly message: string;
   /** The producer's stable fingerprints: name → value; empty, placeholder and non-text values are left out. */
   readonly fingerprints: Readonly<Record<string, string>>;

@@ -57,6 +57,7 @@ export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
     draft.path ?? '',
     String(draft.startLine ?? ''),
     String(draft.startColumn ?? ''),
+    String(draft.startOffset ?? ''),
     draft.message,
   ]);
   return { producer, content: said, sameness };

@@ -106,16 +106,21 @@ export function subjectOf(
     }
   }
   const request = webRequestOf(result, run);
-  const url = location?.place.rawUrl ?? webTarget(request);
-  if (url !== null) return subject('web', webContent(url, request, properties, location));
+  const code = [location?.snippet ?? location?.context ?? null, location?.logical ?? null];
+  const place = location?.place ?? null;
+  const isFile = place !== null && place.path !== null && place.rawUrl === null;
+  // A request beside code tells how the defect was reached (Contrast), not where it is.
+  const isCode = isFile && code.some((part) => part !== null);
+  const url = place?.rawUrl ?? (isCode ? null : webTarget(request));
+  if (url !== null) {
+    const content = webContent(url, request, properties, location);
+    return subject('web', isFile ? [...content, place.path] : content);
+  }
   const network = networkContent(properties, location);
   if (network !== null) return subject('network', network);
   const resource = resourceContent(properties, location);
   if (resource !== null) return subject('resource', resource);
-  return subject('code', [
-    location?.snippet ?? location?.context ?? null,
-    location?.logical ?? null,
-  ]);
+  return subject('code', code);
 }
 
 /** A message without the numbers of lines, for when it is all there is to tell defects apart. */
@@ -135,12 +140,19 @@ function secretOf(
   const properties = objectOf(result.properties);
   const isHidden = (value: string): boolean =>
     isMasked(value) || redactions.some((token) => value.includes(token));
-  for (const name of properties === null ? [] : Object.keys(properties)) {
+  // In an order of their own: members have none.
+  for (const name of properties === null ? [] : Object.keys(properties).sort(valuesFirst)) {
     const value = isCredentialName(name) ? stringOf(properties?.[name]) : null;
     if (value !== null && !isHidden(value)) return value.trim();
   }
   const snippet = location?.snippet?.trim() ?? null;
   return snippet === null || isHidden(snippet) ? null : snippet;
+}
+
+/** Names of the value alone (`secret`) before those of the line that it was found in (`match`, `line`). */
+function valuesFirst(one: string, other: string): number {
+  const isAround = (name: string): number => (/match|line|context|snippet/i.test(name) ? 1 : 0);
+  return isAround(one) - isAround(other) || (one < other ? -1 : 1);
 }
 
 function packageOf(

@@ -7,6 +7,7 @@ import { limits } from '@muster/contract';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
 import {
+  indexOf,
   type JsonObject,
   listOf,
   objectOf,
@@ -22,7 +23,7 @@ import { suppressionsOf } from './sarif-provenance.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { secretValuesOf, showsSecret, withoutSecrets } from './sarif-secrets.decode.ts';
-import { readSaid, severityOf } from './sarif-severity.decode.ts';
+import { type LevelFrom, readSaid, severityOf } from './sarif-severity.decode.ts';
 import { checkResult } from './sarif-shape.decode.ts';
 import { isLevel, severityOfWord } from './severity.rules.ts';
 
@@ -92,12 +93,12 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
   const { notes } = run;
   const { pointer, rule, location, subject } = known;
   const configured = run.configured(result, rule);
-  const level = levelOf(result, rule, configured?.level ?? null);
+  const { level, from } = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
   const odd = oddLevel(result.level);
   const bag = readSaid(properties, stringsOf(properties?.tags));
   const saidSeverity = odd === null ? bag : { ...bag, raw: [...bag.raw, odd.raw] };
-  const decided = severityOf(rule.said, saidSeverity, level);
+  const decided = severityOf(rule.said, saidSeverity, level, from);
   const isOdd = odd !== null && decided.from === 'level';
   const verdict = isOdd ? { severity: odd.severity, from: 'level' } : decided;
   const fingerprints = usableFingerprints(
@@ -128,6 +129,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     path: subject.hasNoPath ? null : (location?.place.path ?? targetPath(result, run)),
     startLine: location?.startLine ?? null,
     startColumn: location?.startColumn ?? null,
+    ...offsetOf(location),
     message,
     fingerprints: fingerprints.usable,
     baseFingerprint: null,
@@ -135,6 +137,14 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
     detail: () => detailOf(result, read, run),
   };
+}
+
+/** §3.30.9, §3.30.11: where there is no line the offset tells two places of one message apart; -1 means absent. */
+function offsetOf(location: ReadLocation | null): Pick<FindingDraft, 'startOffset'> {
+  if (location === null || location.startLine !== null) return {};
+  const region = objectOf(objectOf(location.raw.physicalLocation)?.region);
+  const offset = indexOf(region?.byteOffset) ?? indexOf(region?.charOffset);
+  return offset === null ? {} : { startOffset: offset };
 }
 
 /** The first location that has a place, else the first there is (§3.27.12). */
@@ -160,13 +170,18 @@ function targetPath(result: JsonObject, run: SarifRun): string | null {
  * `review` or `open` result has level `none` by the letter; what is to be looked at keeps its
  * rule's level here.
  */
-function levelOf(result: JsonObject, rule: RuleFacts, configured: string | null): string {
+function levelOf(
+  result: JsonObject,
+  rule: RuleFacts,
+  configured: string | null,
+): { level: string; from: LevelFrom } {
   const own = result.level;
   const isUndecided = result.kind === 'review' || result.kind === 'open';
-  if (isLevel(own) && !(isUndecided && own === 'none')) return own;
+  if (isLevel(own) && !(isUndecided && own === 'none')) return { level: own, from: 'result' };
   const lower = typeof own === 'string' ? own.trim().toLowerCase() : null;
-  if (isLevel(lower) && lower !== 'none') return lower;
-  return configured ?? rule.level ?? 'warning';
+  if (isLevel(lower) && lower !== 'none') return { level: lower, from: 'result' };
+  if (configured !== null) return { level: configured, from: 'configuration' };
+  return { level: rule.level ?? 'warning', from: 'rule' };
 }
 
 /** Converters write "critical" or "Medium" as levels: what isn't one may still name a severity. */

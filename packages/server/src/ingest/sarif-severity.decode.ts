@@ -113,19 +113,32 @@ export function readSaid(properties: JsonObject | null, tags: readonly string[])
   return raw.length === 0 ? SILENT : { score, word, raw, cvss };
 }
 
-/** The verdict, its source named with a `rule.` in front where the rule said it. */
+/** Who decided the level: the result itself, what a scan was configured with, or nobody but the rule. */
+export type LevelFrom = 'result' | 'configuration' | 'rule';
+
+/** CodeQL's word for the level that a rule has by default: nothing beside a level that somebody chose. */
+const DEFAULT_LEVEL = 'properties.problem.severity';
+
+/**
+ * The verdict, its source named with a `rule.` in front where the rule said it. What a rule says in words stands behind a
+ * level that was configured for it, and its default level behind any that was chosen.
+ */
 export function severityOf(
   rule: SaidSeverity,
   result: SaidSeverity,
   level: string,
+  levelFrom: LevelFrom,
 ): SeverityVerdict {
   const fromRule = (verdict: SeverityVerdict | null): SeverityVerdict | null =>
     verdict === null ? null : { severity: verdict.severity, from: `rule.${verdict.from}` };
+  const isChosen =
+    levelFrom === 'configuration' || (levelFrom === 'result' && rule.word?.from === DEFAULT_LEVEL);
+  const ruleWord = isChosen ? null : rule.word;
   return (
     result.score ??
     fromRule(rule.score) ??
     result.word ??
-    fromRule(rule.word) ?? { severity: severityOfLevel(level), from: 'level' }
+    fromRule(ruleWord) ?? { severity: severityOfLevel(level), from: 'level' }
   );
 }
 

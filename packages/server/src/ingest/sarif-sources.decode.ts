@@ -64,7 +64,7 @@ export class Sources {
 
   #of(location: JsonObject): Source | null {
     if (!this.some) return null;
-    const index = indexOf(location.index) ?? this.#embeddedAt(location);
+    const index = this.#indexOf(location);
     if (index === null) return null;
     let source = this.#read.get(index);
     if (source === undefined) {
@@ -73,6 +73,14 @@ export class Sources {
       this.#read.set(index, source);
     }
     return source;
+  }
+
+  /** The artifact that the location is; an index that names another file than its uri is wrong (§3.4.5). */
+  #indexOf(location: JsonObject): number | null {
+    const uri = stringOf(location.uri);
+    const index = indexOf(location.index);
+    const listed = objectOf(objectOf(this.#artifacts[index ?? -1])?.location);
+    return uri === null || listed?.uri === uri ? index : this.#embeddedAt(location);
   }
 
   #embeddedAt(location: JsonObject): number | null {

@@ -41,7 +41,7 @@ export function openSarif(
   context: UploadContext,
   notes: Notes,
 ): OpenReport {
-  const log = logOf(document);
+  const log = logOf(document, notes);
   checkLog(log, notes);
   const runs = listOf(log.runs).map((run, index) => {
     if (objectOf(run) !== null) return objectOf(run);
@@ -147,7 +147,7 @@ function contextOf(list: ResultList | undefined): string {
 }
 
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
-function logOf(document: unknown): JsonObject {
+function logOf(document: unknown, notes: Notes): JsonObject {
   const log = objectOf(document);
   if (log === null) {
     throw new DocumentRefused('not_sarif', '', 'The document is not a JSON object, so not SARIF.');
@@ -156,6 +156,11 @@ function logOf(document: unknown): JsonObject {
   const looksLikeSarif = Object.hasOwn(log, 'runs');
   if (typeof version === 'string' && /^2\.1\.0(?:$|[-+.])/.test(version.trim())) {
     if (Array.isArray(log.runs)) return log;
+    if (log.runs === null) {
+      const detail = '`runs` is null: the producer had no run to tell of; nothing is concluded.';
+      notes.warn('/runs', 'results_missing', detail);
+      return { ...log, runs: [] };
+    }
     const detail = 'A SARIF log has a list `runs`; an empty list is a log without runs.';
     throw new DocumentRefused('not_sarif', '/runs', detail);
   }

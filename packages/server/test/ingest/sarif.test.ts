@@ -50,7 +50,7 @@ test('what has no list of runs is not SARIF', () => {
     Array(3).fill('not_sarif'),
   );
   assert.equal(refusal({ findings: [] }).pointer, '');
-  assert.equal(refusal({ version: '2.1.0', runs: null }).pointer, '/runs');
+  assert.equal(refusal({ version: '2.1.0', runs: {} }).pointer, '/runs');
   assert.equal(refusal({ version: '2.1.0' }).code, 'not_sarif');
 });
 
@@ -164,7 +164,10 @@ test('severity is security-severity, then words of the tool, then tags, then the
     'properties.issue_severity',
   ]);
   const rule = { properties: { 'problem.severity': 'error', tags: ['x', 'CRITICAL'] } };
-  assert.deepEqual(severity({}, rule), ['high', 'rule.properties.problem.severity']);
+  assert.deepEqual(severity({ level: undefined }, rule), [
+    'high',
+    'rule.properties.problem.severity',
+  ]);
   assert.deepEqual(severity({}, { properties: { tags: ['CRITICAL'] } }), ['critical', 'rule.tags']);
   assert.deepEqual(severity({ properties: { cvssv2_baseScore: '9.9' } }), [
     'high',
