@@ -27,31 +27,35 @@ const LISTS = [
 ] as const;
 
 /**
- * The external properties by run: of the run whose guid or reference they name, else of the only
- * run. Those that can't be placed are warned about; `counts` has the lengths of their lists of results.
+ * The external properties by run: of the run whose guid or reference they name, else of the only run, unless they name
+ * another one. Of those that belong to none of them `unplaced` has the lists of results, if `counts` says that there are
+ * any in them; the others are warned about.
  */
 export function externalsByRun(
   log: JsonObject,
   runs: readonly (JsonObject | null)[],
   counts: ItemCounts,
   notes: Notes,
-): ReadonlyMap<JsonObject, readonly External[]> {
+): { byRun: ReadonlyMap<JsonObject, readonly External[]>; unplaced: ReadonlySet<string> } {
+  const unplaced = new Set<string>();
   const byRun = new Map<JsonObject, External[]>();
   const externals = listOf(log.inlineExternalProperties);
-  if (externals.length === 0) return byRun;
+  if (externals.length === 0) return { byRun, unplaced };
   const { byRunGuid, byGuid } = guidsOf(runs);
   const only = runs.length === 1 ? (runs[0] ?? null) : null;
   for (const [index, entry] of externals.entries()) {
     const raw = objectOf(entry);
     if (raw === null) continue;
     const pointer = `/inlineExternalProperties/${index}`;
-    const run = byRunGuid.get(guidOf(raw.runGuid)) ?? byGuid.get(guidOf(raw.guid)) ?? only;
+    const named = guidOf(raw.runGuid);
+    const mayBeOnly = named === '' || byRunGuid.size === 0;
+    const run = byRunGuid.get(named) ?? byGuid.get(guidOf(raw.guid)) ?? (mayBeOnly ? only : null);
     if (run === null) {
-      const results = counts.get(`${pointer}/results`) ?? 0;
-      const detail =
-        results === 0
-          ? 'Inline properties name no run of this log; they are left out.'
-          : `${results} inline results name no run of this log; they are left out.`;
+      if ((counts.get(`${pointer}/results`) ?? 0) > 0) {
+        unplaced.add(`${pointer}/results`);
+        continue;
+      }
+      const detail = 'Inline properties name no run of this log; they are left out.';
       notes.warn(pointer, 'inline_results_unplaced', detail);
       continue;
     }
@@ -59,7 +63,7 @@ export function externalsByRun(
     known.push({ pointer, raw });
     byRun.set(run, known);
   }
-  return byRun;
+  return { byRun, unplaced };
 }
 
 const guidOf = (value: unknown): string => stringOf(value)?.trim().toLowerCase() ?? '';

@@ -48,7 +48,7 @@ export function openSarif(
     notes.warn(`/runs/${index}`, 'run_not_object', 'A run must be an object; it is left out.');
     return null;
   });
-  const externals = externalsByRun(log, runs, counts, notes);
+  const { byRun: externals, unplaced } = externalsByRun(log, runs, counts, notes);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new Merged<AssetDraft>((known) => known);
   const lists = new Map<string, ResultList>();
@@ -93,19 +93,30 @@ export function openSarif(
     },
     placeOf: (list: string) => lists.get(list)?.place ?? null,
     notes,
-    pass: () => newPass(lists, counts),
+    pass: () => newPass(lists, unplaced, counts),
   };
-  return { lists: [...lists.keys()], look: null, report: () => report };
+  return { lists: [...lists.keys(), ...unplaced], look: null, report: () => report };
 }
 
 /** One pass: a reader for each run, made when its first result comes, that depends on the frame alone. */
-function newPass(lists: ReadonlyMap<string, ResultList>, counts: ItemCounts): ItemPass {
+function newPass(
+  lists: ReadonlyMap<string, ResultList>,
+  unplaced: ReadonlySet<string>,
+  counts: ItemCounts,
+): ItemPass {
   const notes = new Notes();
   const readers = new RunReaders(lists, counts, notes);
   return {
     notes,
     read(value, list, index) {
-      return decodeResult(value, `${list}/${index}`, readers.of(list));
+      const pointer = `${list}/${index}`;
+      if (!unplaced.has(list)) return decodeResult(value, pointer, readers.of(list));
+      const detail =
+        'The inline results name no run of this log: nothing tells what they are about.';
+      return {
+        outcome: 'rejected',
+        rejection: { pointer, code: 'inline_results_unplaced', detail },
+      };
     },
   };
 }

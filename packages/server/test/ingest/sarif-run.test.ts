@@ -181,7 +181,22 @@ test('external properties go to the run that they or it name, by guid in any cas
     report.analyses.map(({ listed }) => listed),
     [true, true],
   );
-  assert.deepEqual(report.warningsByCode, { inline_results_unplaced: 2 });
+  assert.deepEqual(report.warningsByCode, { inline_results_unplaced: 1 });
+  const rejected = [...report.items()].flatMap((item) =>
+    item.outcome === 'rejected' ? [item.rejection] : [],
+  );
+  assert.deepEqual(
+    rejected.map(({ pointer, code }) => [pointer, code]),
+    [['/inlineExternalProperties/2/results/0', 'inline_results_unplaced']],
+    'results that nobody can place are rejected one by one, so that absence closes nothing',
+  );
+});
+
+test('external properties that name another run are not those of the only one', () => {
+  const run = { automationDetails: { guid: GUID }, tool: { driver: { name: 'T' } }, results: [] };
+  const stranger = { runGuid: '11111111-2222-4333-8444-555555555555', results: [result({})] };
+  const report = decodeSarif(log([run], stranger), {});
+  assert.deepEqual(drafts(report), []);
 });
 
 test('an external file is named by what it holds, unless the log holds it', () => {
