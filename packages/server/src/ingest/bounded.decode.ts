@@ -4,7 +4,7 @@
 // report readers.
 
 import { limits } from '@muster/contract';
-import { isCredentialName, MASK, maskOccurrences } from './masking.rules.ts';
+import { holdsCredential, isCredentialName, MASK, maskOccurrences } from './masking.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 
 /** Deeper bags are machine state, not something a page shows. */
@@ -89,7 +89,9 @@ function boundedObject(
       break;
     }
     const hide =
-      typeof value === 'string' && (isCredentialName(name) || (isHidden && name === 'value'));
+      isHidden && name.toLowerCase() === 'value'
+        ? isSaid(value)
+        : isHiddenMember(name, value, object);
     const copy = hide ? MASK : boundedCopy(value, notes, budget, depth + 1);
     if (copy === undefined) continue;
     budget.left -= name.length + 4;
@@ -98,9 +100,29 @@ function boundedObject(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** `{"name": "Cookie", "value": …}`: a header as CTIS evidence and HAR write it. */
+/** Members that say what the member `value` beside them is, in any case. */
+const NAMING: ReadonlySet<string> = new Set(['header', 'key', 'name']);
+
+/** `{"name": "Cookie", "value": …}`, `{"Key": "DB_PASSWORD", "Value": …}`: a header, a variable. */
 function hidesItsValue(object: Readonly<Record<string, unknown>>): boolean {
-  return typeof object.name === 'string' && isCredentialName(object.name);
+  return Object.entries(object).some(
+    ([name, said]) =>
+      typeof said === 'string' && NAMING.has(name.toLowerCase()) && isCredentialName(said.trim()),
+  );
+}
+
+/** A yes or no is no credential. */
+const isSaid = (value: unknown): boolean => value !== null && typeof value !== 'boolean';
+
+function isHiddenMember(
+  name: string,
+  value: unknown,
+  object: Readonly<Record<string, unknown>>,
+): boolean {
+  if (typeof value === 'string') return isCredentialName(name);
+  if (!isSaid(value) || !holdsCredential(name)) return false;
+  // Beside the chain that it is on, a token is a coin (CTIS §3.2, web3).
+  return name !== 'token' || !(Object.hasOwn(object, 'chain') || Object.hasOwn(object, 'chain_id'));
 }
 
 /** Like `boundedCopy`, for members that must be an object. */

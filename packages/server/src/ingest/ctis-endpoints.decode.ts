@@ -81,5 +81,7 @@ function pathOf(text: string): string | null {
 function documentOf(raw: JsonObject, notes: Notes): JsonObject {
   const parent = stringOf(raw.parent);
   const shown = parent === null ? raw : { ...raw, parent: redactUrl(parent) };
-  return boundedBag(shown, notes, newBudget()) ?? {};
+  const copy = boundedBag(shown, notes, newBudget()) ?? {};
+  // Whether one has to log in, in a word of CTIS's; not what one logs in with.
+  return raw.auth === undefined ? copy : { ...copy, auth: raw.auth };
 }

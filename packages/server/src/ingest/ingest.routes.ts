@@ -12,12 +12,7 @@ import { type UploadId, parseId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { checkFingerprints } from './check.ts';
 import { jobView } from './upload.view.format.ts';
-import {
-  noteAnswered,
-  type ReceiveDeps,
-  type Received,
-  receiveUpload,
-} from './receive.ts';
+import { noteAnswered, type ReceiveDeps, type Received, receiveUpload } from './receive.ts';
 import { uploadOfRunner } from './uploads.ts';
 import {
   commandOf,
