@@ -6,6 +6,7 @@
 import { limits } from '@muster/contract';
 import { holdsCredential, isCredentialName, MASK, maskOccurrences } from './masking.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
+import { withoutCredentials } from './web.rules.ts';
 
 /** Deeper bags are machine state, not something a page shows. */
 const DEPTH_MAX = 12;
@@ -32,7 +33,7 @@ export function newBudget(secret: string | null = null): Budget {
 export function boundedCopy(value: unknown, notes: Notes, budget: Budget, depth = 0): unknown {
   switch (typeof value) {
     case 'string': {
-      const open = maskOccurrences(value, budget.secret);
+      const open = maskOccurrences(withoutCredentials(value), budget.secret);
       const text = notes.text(open, Math.max(2, Math.min(TEXT_CHARS_MAX, budget.left)));
       budget.left -= text.length + 2;
       return text;
