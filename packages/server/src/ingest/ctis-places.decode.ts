@@ -42,12 +42,13 @@ export interface CtisPlace {
   readonly logical: string | null;
 }
 
-/** The finding's own place: its location, else its web address. */
+/** The finding's own place: its location, else its web address; `web` is its web address wherever it has one. */
 export function readLocation(finding: JsonObject, pass: CtisPass): CtisPlace {
   const place = placeOf(objectOf(finding.location) ?? {}, pass);
   const url = stringOf(objectOf(finding.web)?.url);
-  if (place.path !== null || url === null) return place;
-  const web = webPlaceOf(url);
+  if (url === null) return place;
+  const web = webPlaceOf(url) ?? place.web;
+  if (place.path !== null) return { ...place, web };
   const shown = pass.notes.text(redactUrl(url), limits.pathCharsMax);
   return { ...place, path: web?.address ?? shown, url: shown, web };
 }

@@ -112,10 +112,11 @@ export interface FindingDraft {
   readonly identity: {
     readonly kind: IdentityKind;
     /**
-     * What the defect is, without any line number: code: [snippet or context, logical location];
+     * What the defect is, without any line number: code: [snippet or context, logical location, vulnerability id];
      * component: [purl without version or ecosystem/name, vulnerability id, manifest path];
      * secret: [the raw value or snippet: hashed with a key, stored nowhere];
-     * web: [method, host and path template, parameter]; network: [host, port/protocol]; resource: [type, name].
+     * web: [method, host and path template, parameter, and the place in the code where there is one];
+     * network: [host, port/protocol, vulnerability id]; resource: [type, name].
      * Never empty as a whole: with nothing better it is the message.
      */
     readonly content: readonly string[];
