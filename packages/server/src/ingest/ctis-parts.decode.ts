@@ -63,3 +63,25 @@ export function isSuppressed(suppression: JsonObject | null): boolean {
   if (suppression === null || isBlank(suppression)) return false;
   return suppressionStatus(suppression) === 'accepted';
 }
+
+/** RFC 3339, or only its date: then the whole day counts. */
+const TIME = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?)?$/;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** When the report's own suppression ends; nothing where it doesn't, or says so in a way that can't be read. */
+export function suppressionEnd(
+  suppression: JsonObject | null,
+  pointer: string,
+  notes: Notes,
+): { suppressedUntil?: number } {
+  const text = stringOf(suppression?.expires_at)?.trim() ?? '';
+  // Go writes year 1 for a time that wasn't set (CTIS §8, item 28).
+  if (text === '' || text.startsWith('0001-')) return {};
+  const isDate = text.length === 10;
+  const isZoned = isDate || /(?:[Zz]|[+-]\d\d:\d\d)$/.test(text);
+  const time = TIME.test(text) ? Date.parse(isZoned ? text : `${text}Z`) : Number.NaN;
+  if (!Number.isNaN(time)) return { suppressedUntil: isDate ? time + DAY_MS : time };
+  const detail = 'The end of the suppression is no time of RFC 3339; it has no end.';
+  notes.warn(`${pointer}/suppression/expires_at`, 'time_unreadable', detail);
+  return {};
+}

@@ -54,7 +54,7 @@ export interface Located {
 
 /** An asset as the report (or the sender) names it; `value` is normalised (asset.rules.ts). */
 export interface AssetDraft {
-  /** The report's own id for it (CTIS `asset.id`), by which findings refer to it. */
+  /** The report's own id for it (CTIS `asset.id`), uncut, by which findings refer to it; stored nowhere. */
   readonly ref: string | null;
   readonly kind: AssetKind;
   readonly value: string;
@@ -123,11 +123,23 @@ export interface FindingDraft {
   };
   /** True when the report's own suppression is accepted (SARIF §3.35, CTIS `suppression`). */
   readonly suppressed: boolean;
+  /** When that ends, in milliseconds UTC; absent: it has no end. Whether it has ended is `isSuppressedAt`'s to say. */
+  readonly suppressedUntil?: number;
   /**
    * What the finding page shows beside the columns; stored as JSON. Secrets are masked in it. Made when asked for: the
    * pass that only judges and matches has no use for it.
    */
   readonly detail: () => Readonly<Record<string, unknown>>;
+}
+
+/**
+ * True when the report's own suppression is in force at a time. That is the time at which the upload arrived, so that
+ * reading it again gives the same.
+ */
+export function isSuppressedAt(draft: FindingDraft, timeMs: number): boolean {
+  return (
+    draft.suppressed && (draft.suppressedUntil === undefined || timeMs < draft.suppressedUntil)
+  );
 }
 
 /** The outcome of one item of the document, in its order. */

@@ -263,3 +263,34 @@ test('of the parameters of an endpoint only names are carried', () => {
   assert.equal(read?.document.url, 'https://shop.example/a?mail=');
   assert.doesNotMatch(JSON.stringify(read), /ada/);
 });
+
+test('a mask tells which text is the secret: it is hidden where the report repeats it', () => {
+  const value = 'AKIAIOSFODNN7REALKEY';
+  const finding = (masked_value: string) => ({
+    type: 'secret',
+    title: `AWS key ${value}`,
+    message: `found KEY=${value}.`,
+    severity: 'high',
+    secret: { masked_value },
+    location: { path: '.env', start_line: 1 },
+  });
+  expectHidden(visibleText(ctis([finding('AKIA***LKEY')])), value);
+  expectHidden(visibleText(ctis([finding('AKIA…LKEY')])), value);
+  assert.ok(visibleText(ctis([finding('***')])).includes('AWS key'));
+  assert.ok(visibleText(ctis([finding('f***d')])).includes('found KEY='));
+});
+
+test('other words for a secret, and a secret in a list, hide the value as well', () => {
+  const value = 'AKIAIOSFODNN7REALKEY';
+  const location = { path: '.env', start_line: 1, snippet: `KEY=${value}` };
+  for (const type of ['secrets', 'Credential', 'credentials']) {
+    const document = ctis([{ type, title: value, severity: 'high', location }]);
+    expectHidden(visibleText(document), value);
+    assert.equal(onlyDraft(decodeCtis(document, {})).type, 'secret');
+  }
+  const listed = { type: 'vulnerability', title: value, severity: 'high', secret: [{ value }] };
+  expectHidden(visibleText(ctis([listed])), value);
+  const item = { text: value, sensitive: [{ pointer: '/text' }] };
+  const evidence = { type: 'web3', title: value, severity: 'high', evidence_items: item };
+  expectHidden(visibleText(ctis([evidence])), value);
+});
