@@ -295,3 +295,59 @@ test('metadata words are known in their old spellings; a wrong coverage is none'
   });
   assert.deepEqual(warnings, ['unknown_word /coverage_type', 'renamed_member /scope/paths']);
 });
+
+test('one entry where a list is expected, and a list of one where an object is, are read as meant', () => {
+  const { object, warnings } = read('finding', {
+    vulnerability: [{ cve_id: 'CVE-2020-1234', cwe_ids: 'CWE-89' }],
+    location: [{ path: 'a.c' }],
+    evidence_items: { kind: 'raw_text' },
+    stacks: { frames: { module: 'm' } },
+    tags: 'x',
+    references: 'https://h/',
+    work_item_uris: [],
+    web: [],
+    related_locations: {},
+  });
+  assert.deepEqual(object, {
+    vulnerability: { cve_id: 'CVE-2020-1234', cwe_ids: ['CWE-89'] },
+    location: { path: 'a.c' },
+    evidence_items: [{ kind: 'raw_text' }],
+    stacks: [{ frames: [{ module: 'm' }] }],
+    tags: ['x'],
+    references: ['https://h/'],
+    work_item_uris: [],
+  });
+  assert.deepEqual(
+    warnings,
+    [
+      '/vulnerability',
+      '/vulnerability/0/cwe_ids',
+      '/location',
+      '/evidence_items',
+      '/stacks',
+      '/stacks/frames',
+      '/tags',
+      '/references',
+    ].map((pointer) => `wrong_type ${pointer}`),
+  );
+});
+
+test('what has another shape is kept under properties, credentials in it masked', () => {
+  const { object, warnings } = read('finding', {
+    location: [{ path: 'a.c' }, { path: 'b.c' }],
+    stacks: 5,
+    evidence_items: 'password=hunter2',
+    tags: { a: 'b' },
+    references: '',
+  });
+  assert.deepEqual(object, {
+    references: '',
+    properties: {
+      location: [{ path: 'a.c' }, { path: 'b.c' }],
+      stacks: 5,
+      evidence_items: 'password=***',
+      tags: { a: 'b' },
+    },
+  });
+  assert.equal(warnings.length, 4);
+});
