@@ -173,6 +173,9 @@ function readWords(
   );
 }
 
+/** Members that name a line or a column, which are whole numbers. */
+const POSITION = /(?:line|column)$/;
+
 function readNumber(
   rule: CtisRule,
   min: number,
@@ -188,7 +191,8 @@ function readNumber(
       reading,
     );
   }
-  if (value >= min && (rule.max === null || value <= rule.max)) return value;
+  const isWhole = Number.isInteger(value) || !POSITION.test(pointer);
+  if (isWhole && value >= min && (rule.max === null || value <= rule.max)) return value;
   // Go writes zero for what wasn't set.
   if (value === 0) return undefined;
   return setAside(

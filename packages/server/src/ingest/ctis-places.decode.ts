@@ -14,6 +14,7 @@ import {
   usablePath,
 } from './path.rules.ts';
 import {
+  indexOf,
   type JsonObject,
   type Notes,
   objectOf,
@@ -104,5 +105,11 @@ export function locationDetail(place: CtisPlace, hide: boolean, pass: CtisPass):
   if (place.logical !== null) detail.logical = notes.text(place.logical, limits.pathCharsMax);
   const kind = notes.textOf(objectOf(place.raw?.logical_location)?.kind, limits.nameCharsMax);
   if (kind !== null) detail.logical_kind = kind;
+  const parent = indexOf(objectOf(place.raw?.logical_location)?.parent_index);
+  if (parent !== null) detail.logical_parent_index = parent;
+  for (const name of ['branch', 'commit_sha'] as const) {
+    const text = notes.textOf(place.raw?.[name], limits.nameCharsMax);
+    if (text !== null) detail[name] = text;
+  }
   return detail;
 }

@@ -351,3 +351,18 @@ test('what has another shape is kept under properties, credentials in it masked'
   });
   assert.equal(warnings.length, 4);
 });
+
+test('a line or column that is no whole number is kept aside with a warning', () => {
+  const { object, warnings } = read('location', { start_line: 2, start_column: 1.5 });
+  assert.deepEqual(object, { start_line: 2, properties: { start_column: 1.5 } });
+  assert.deepEqual(warnings, ['out_of_range /start_column']);
+});
+
+test('where no word says how bad it is, the first CVSS score of any source does', () => {
+  const draft = (scores: object[]) =>
+    onlyDraft(decodeCtis(ctis([{ ...FINDING, severity: 'unknown', scores }]), {}));
+  const cvss = { system: 'cvss', version: '3.1', value: 9.8 };
+  assert.equal(draft([{ system: 'epss', value: 0.9 }, cvss]).severity, 'critical');
+  assert.equal(draft([{ ...cvss, version: '2.0' }]).severity, 'high');
+  assert.equal(draft([{ system: 'vpr', value: 9 }]).severity, 'medium');
+});
