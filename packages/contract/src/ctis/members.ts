@@ -10,6 +10,8 @@ export interface CtisRule {
   readonly words: ReadonlyMap<string, string> | null;
   readonly min: number | null;
   readonly max: number | null;
+  /** True for lists; what isn't one is read as its only entry. */
+  readonly isList: boolean;
   /** Entries of the list or map that are kept. */
   readonly itemsMax: number | null;
   /** Characters of the text, or of each text in the list or map, that are kept. */
@@ -18,8 +20,8 @@ export interface CtisRule {
 
 export type CtisShape = ReadonlyMap<string, CtisRule>;
 
-// `name`, then in this order: `>shape`, `=word|word(other spelling,…)`, `:min..max`, `[itemsMax]`, `~charsMax`; a
-// list of words may go on in the next line.
+// `name`, then in this order: `>shape`, `=word|word(other spelling,…)`, `:min..max`, `[itemsMax]` for lists (`*`: any
+// number) or `{itemsMax}` for maps, `~charsMax`; a list of words may go on in the next line.
 // Lists of states and kinds are closed. Lists of things in the world (chains, vendors, frameworks, ecosystems, classes
 // of weaknesses) are open here although CTIS closes them: they are never complete (§8, item 15). Members that make up a
 // finding's identity have no `~`: they are bounded where they are shown. Bounds: §2, §3, §4.5.
@@ -41,16 +43,16 @@ const SHAPES = {
     vulnerability_class[50]~200 subcategory[50]~200 rule_id rule_name asset_ref asset_value
     asset_type location>location network>network web>web evidence evidence_items>evidence[20]
     vulnerability>vulnerability secret>secret misconfiguration>misconfiguration
-    compliance>compliance web3>web3 remediation>remediation references tags fingerprint
+    compliance>compliance web3>web3 remediation>remediation references[*] tags[*] fingerprint
     partial_fingerprints correlation_id baseline_state=new|unchanged|updated|absent
     kind=not_applicable(notapplicable)|pass|fail|review|open|informational rank:0..100
-    occurrence_count:1.. related_locations>location stacks>stack attachments>attachment[50]
-    work_item_uris hosted_viewer_uri first_seen_at last_seen_at
+    occurrence_count:1.. related_locations>location[*] stacks>stack[*] attachments>attachment[50]
+    work_item_uris[*] hosted_viewer_uri first_seen_at last_seen_at
     status=open|resolved|suppressed|false_positive|accepted_risk|in_progress
     data_flow>data_flow author~255 author_email~255 commit_date~64 suppression>suppression
     exposure>exposure remediation_context>remediation_context business_impact>business_impact
     native>native scores>score[32] vex>vex source_lifecycle>source_lifecycle
-    source_extra[64]~4096 attack[20]~16 properties`,
+    source_extra{64}~4096 attack[20]~16 properties`,
   location: `path start_line:1.. end_line:1.. start_column:1.. end_column:1.. snippet branch
     commit_sha context_snippet context_start_line:1.. logical_location>logical_location`,
   logical_location: `fully_qualified_name name kind parent_index:0..`,
@@ -58,24 +60,24 @@ const SHAPES = {
   web: `url method=${METHODS} endpoint_ref parameter>parameter request_ref~128
     status_code:0..599`,
   parameter: PARAMETER,
-  stack: `message frames>frame`,
+  stack: `message frames>frame[*]`,
   frame: `location>location module thread_id parameters[50]~1000`,
   attachment: `description~2048 artifact_location>artifact_location regions>location[100]`,
   artifact_location: `uri~2048 uri_base_id~255 index:0..`,
-  data_flow: `sources>flow_step intermediates>flow_step sinks>flow_step sanitizers>flow_step tainted
+  data_flow: `sources>flow_step[*] intermediates>flow_step[*] sinks>flow_step[*] sanitizers>flow_step[*] tainted
     taint_type=user_input|file_read|env_var|network|database|header|cookie|session|argv|external
     vulnerability_type~64 confidence:0..100 interprocedural cross_file call_path[100]~1000 summary`,
   flow_step: `path line:1.. end_line:1.. column:1.. end_column:1.. content label index:0..
     type=source|sink|propagator|sanitizer|transform function class module operation
     called_function parameter_index:0.. taint_state=tainted|sanitized|unknown transformation
     notes`,
-  vulnerability: `cve_id cve_ids ids>vulnerability_id[64] cwe_id cwe_ids owasp_ids asvs>asvs
+  vulnerability: `cve_id cve_ids[*] ids>vulnerability_id[64] cwe_id cwe_ids[*] owasp_ids asvs>asvs
     cvss_version=2.0(2)|3.0(3)|3.1|4.0(4) cvss_score:0..10 cvss_vector~512 cvss_source~64 package
     purl affected_version affected_version_range~255 fixed_version~255 cpe~255
     severity_source~64 fixed_versions[100]~255 advisories[100]~2048 dependency_path[100]~500
     ecosystem published_at~64 modified_at~64 exploit_available in_cisa_kev is_direct
     exploit_maturity=none|poc(proof_of_concept)|functional|weaponized epss_score:0..1
-    epss_percentile:0..100 vpr_score:0..10 data_source>data_source vendor_severity[64] layer>layer
+    epss_percentile:0..100 vpr_score:0..10 data_source>data_source vendor_severity{64} layer>layer
     avd_id vuln_status=affected|fixed|under_investigation|will_not_fix|fix_deferred|end_of_life`,
   vulnerability_id: `type=cve|ghsa|osv|vendor id~128 source~64`,
   asvs: `section control_id control_url level:1..3`,
@@ -159,7 +161,7 @@ const SHAPES = {
   asset: `id type value name description~4096 tags[50]~255 criticality confidence:0..100
     discovered_at~64 technical>technical related_assets[100]~255 compliance>asset_compliance
     services>asset_service[500] is_internet_accessible identifiers>identifiers
-    identity_hints>identity_hints technologies>technology[100] properties[100]`,
+    identity_hints>identity_hints technologies>technology[100] properties{100}`,
   asset_compliance: `frameworks[50]~200
     data_classification=public|internal|confidential|restricted|secret pii_exposed phi_exposed
     regulatory_owner~255`,
@@ -173,7 +175,7 @@ const SHAPES = {
   technical: `domain>domain ip_address>ip_address repository>repository certificate>certificate
     cloud>cloud service>service web3>asset_web3`,
   domain: `registrar~255 registered_at~64 expires_at~64 nameservers[50]~255
-    dns_records>dns_record[500] whois[100]~4096`,
+    dns_records>dns_record[500] whois{100}~4096`,
   dns_record: `type=A|AAAA|CNAME|MX|TXT|NS|SOA|PTR|SRV|CAA name~255 value~4096 ttl:0..`,
   ip_address: `version hostname~255 asn:0.. asn_org~255 country city~255 ports>port[500]
     geolocation>geolocation`,
@@ -181,19 +183,19 @@ const SHAPES = {
     version~255`,
   geolocation: `latitude:-90..90 longitude:-180..180 accuracy:0..`,
   repository: `platform=github|gitlab|bitbucket|azure_devops owner~255 name~255 default_branch~255
-    visibility=public|private|internal url~2048 clone_url~2048 languages[100] stars:0.. forks:0..
+    visibility=public|private|internal url~2048 clone_url~2048 languages{100} stars:0.. forks:0..
     last_commit_sha~64 last_commit_at~64`,
   certificate: `serial_number~255 subject_cn~255 sans[500]~255 issuer_cn~255 issuer_org~255
     not_before~64 not_after~64 signature_algorithm~64 key_algorithm~64 key_size:0..
     fingerprint~255 self_signed expired wildcard`,
   cloud: `provider=aws|gcp|azure|alibaba|oracle account_id~255 region~64 zone~64
-    resource_type~255 resource_id~2048 arn~2048 tags[100]~4096`,
+    resource_type~255 resource_id~2048 arn~2048 tags{100}~4096`,
   service: `name~255 version~255 port:1..65535 protocol~64 transport=tcp|udp tls
     tls_version=ssl3(ssl_3,ssl3.0)|tls1.0(tls_1.0,tlsv1.0)|
     tls1.1(tls_1.1,tlsv1.1)|tls1.2(tls_1.2,tlsv1.2)|tls1.3(tls_1.3,tlsv1.3)
     tls_cert_subject~500 tls_cert_issuer~500 tls_cert_expiry~64 banner~4096 product~255 cpe~255
     extra_info~4096 state=open|filtered|closed auth_required auth_methods[50]~64
-    default_credentials anonymous_access response_time_ms:0.. last_seen~64 details[100]`,
+    default_credentials anonymous_access response_time_ms:0.. last_seen~64 details{100}`,
   asset_web3: `chain~64 chain_id network_type=mainnet|testnet|devnet address~128
     contract>contract wallet>wallet token>token defi>defi nft>nft`,
   contract: `name address deployer_address deployment_tx_hash deployment_block:0.. deployed_at
@@ -224,7 +226,7 @@ const SHAPES = {
     metadata_storage=ipfs|arweave|centralized|onchain creator`,
   dependency: `name version id type ecosystem purl uid path licenses[100]~255
     relationship=direct(root)|transitive(indirect,transit)|dev(development)|optional(peer)
-    depends_on location>dependency_location locations>dependency_location[100] properties[100]`,
+    depends_on location>dependency_location locations>dependency_location[100] properties{100}`,
   dependency_location: `path start_line:1.. end_line:1.. start_column:1.. end_column:1.. snippet
     branch commit_sha context_snippet context_start_line:1.. logical_location>logical_location`,
   endpoint: `origin path id~128 origin_ref method=${METHODS} template
@@ -258,7 +260,7 @@ export function wordKey(word: string): string {
 }
 
 const MEMBER =
-  /^(?<name>[$\w]+)(?:>(?<shape>\w+))?(?:=(?<words>[^:[~]+))?(?::(?<min>-?\d+)\.\.(?<max>\d*))?(?:\[(?<items>\d+)\])?(?:~(?<chars>\d+))?$/;
+  /^(?<name>[$\w]+)(?:>(?<shape>\w+))?(?:=(?<words>[^:[{~]+))?(?::(?<min>-?\d+)\.\.(?<max>\d*))?(?:(?<list>\[)(?:(?<items>\d+)|\*)\]|\{(?<entries>\d+)\})?(?:~(?<chars>\d+))?$/;
 
 /** The member may hold anything. */
 export const ANYTHING: CtisRule = {
@@ -266,6 +268,7 @@ export const ANYTHING: CtisRule = {
   words: null,
   min: null,
   max: null,
+  isList: false,
   itemsMax: null,
   charsMax: null,
 };
@@ -273,7 +276,7 @@ export const ANYTHING: CtisRule = {
 function memberOf(text: string): [string, CtisRule] {
   const found = MEMBER.exec(text)?.groups;
   if (found?.name === undefined) throw new Error(`not a member of CTIS: ${text}`);
-  const { name, shape, words, min, max, items, chars } = found;
+  const { name, shape, words, min, max, list, items, entries, chars } = found;
   if (name === text) return [name, ANYTHING];
   const number = (digits: string | undefined) => (digits ? Number(digits) : null);
   const rule = {
@@ -281,7 +284,8 @@ function memberOf(text: string): [string, CtisRule] {
     words: words === undefined ? null : wordsOf(words),
     min: number(min),
     max: number(max),
-    itemsMax: number(items),
+    isList: list !== undefined,
+    itemsMax: number(items ?? entries),
     charsMax: number(chars),
   };
   return [name, rule];

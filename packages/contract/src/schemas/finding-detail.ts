@@ -37,6 +37,11 @@ export interface DetailLocation {
   /** Fully qualified name of the function, class, selector, package or resource. */
   logical?: string;
   logical_kind?: string;
+  /** Which of the finding's logical locations contains it, from 0 (CTIS §2.2). */
+  logical_parent_index?: number;
+  /** Where the place is on another branch or commit than the report. */
+  branch?: string;
+  commit_sha?: string;
   /** Its further names, as `logical` (axe: the selector, then the XPath). */
   logical_others?: string[];
   message?: string;
@@ -67,6 +72,8 @@ export interface DetailFlowStep extends DetailLocation {
   importance?: string;
   function?: string;
   module?: string;
+  /** What else CTIS says of a step, under CTIS's names (CTIS §2.3). */
+  facts?: Record<string, string | number>;
   nesting_level?: number;
   /** When it ran, among the steps of all threads: a number of the tool's. */
   execution_order?: number;

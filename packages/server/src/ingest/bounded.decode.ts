@@ -4,11 +4,15 @@
 // report readers.
 
 import { limits } from '@muster/contract';
-import { isCredentialName, MASK } from './masking.rules.ts';
+import { holdsCredential, isCredentialName, MASK } from './masking.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
+import { withoutCredentials } from './web.rules.ts';
 
 /** Deeper bags are machine state, not something a page shows. */
 const DEPTH_MAX = 12;
+
+/** Whether there is a secret is no secret. */
+const YES_OR_NO = /^(?:true|false|yes|no|none|null)?$/i;
 const NAME_CHARS_MAX = 128;
 const TEXT_CHARS_MAX = limits.snippetCharsMax;
 
@@ -30,7 +34,8 @@ export function newBudget(): Budget {
 export function boundedCopy(value: unknown, notes: Notes, budget: Budget, depth = 0): unknown {
   switch (typeof value) {
     case 'string': {
-      const text = notes.text(value, Math.max(2, Math.min(TEXT_CHARS_MAX, budget.left)));
+      const open = withoutCredentials(value);
+      const text = notes.text(open, Math.max(2, Math.min(TEXT_CHARS_MAX, budget.left)));
       budget.left -= text.length + 2;
       return text;
     }
@@ -86,7 +91,9 @@ function boundedObject(
       break;
     }
     const hide =
-      typeof value === 'string' && (isCredentialName(name) || (isHidden && name === 'value'));
+      isHidden && name.toLowerCase() === 'value'
+        ? isSaid(value)
+        : isHiddenMember(name, value, object);
     const copy = hide ? MASK : boundedCopy(value, notes, budget, depth + 1);
     if (copy === undefined) continue;
     budget.left -= name.length + 4;
@@ -95,9 +102,29 @@ function boundedObject(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** `{"name": "Cookie", "value": …}`: a header as CTIS evidence and HAR write it. */
+/** Members that say what the member `value` beside them is, in any case. */
+const NAMING: ReadonlySet<string> = new Set(['header', 'key', 'name']);
+
+/** `{"name": "Cookie", "value": …}`, `{"Key": "DB_PASSWORD", "Value": …}`: a header, a variable. */
 function hidesItsValue(object: Readonly<Record<string, unknown>>): boolean {
-  return typeof object.name === 'string' && isCredentialName(object.name);
+  return Object.entries(object).some(
+    ([name, said]) =>
+      typeof said === 'string' && NAMING.has(name.toLowerCase()) && isCredentialName(said.trim()),
+  );
+}
+
+/** A yes or no is no credential. */
+const isSaid = (value: unknown): boolean => value !== null && typeof value !== 'boolean';
+
+function isHiddenMember(
+  name: string,
+  value: unknown,
+  object: Readonly<Record<string, unknown>>,
+): boolean {
+  if (typeof value === 'string') return isCredentialName(name) && !YES_OR_NO.test(value);
+  if (!isSaid(value) || !holdsCredential(name)) return false;
+  // Beside the chain that it is on, a token is a coin (CTIS §3.2, web3).
+  return name !== 'token' || !(Object.hasOwn(object, 'chain') || Object.hasOwn(object, 'chain_id'));
 }
 
 /** Like `boundedCopy`, for members that must be an object. */

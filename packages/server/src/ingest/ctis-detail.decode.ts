@@ -22,7 +22,7 @@ import {
   stringOf,
   stringsOf,
 } from './report-notes.decode.ts';
-import { redactUrl } from './web.rules.ts';
+import { redactUrl, withoutCredentials } from './web.rules.ts';
 import { cwesIn, owaspIn } from './weakness.rules.ts';
 
 /** Members without a place of their own in FindingDetail; they keep their names under `ctis`. */
@@ -104,7 +104,7 @@ function addScalars(detail: FindingDetail, finding: JsonObject, pass: CtisPass):
   const rule = notes.textOf(finding.rule_name, limits.titleCharsMax);
   if (rule !== null) detail.rule = { name: rule };
   const viewer = notes.textOf(finding.hosted_viewer_uri, limits.pathCharsMax);
-  if (viewer !== null) detail.hosted_viewer_uri = viewer;
+  if (viewer !== null) detail.hosted_viewer_uri = withoutCredentials(viewer);
   const lists = [
     ['work_item_uris', finding.work_item_uris, limits.referencesMax, limits.pathCharsMax],
     ['references', finding.references, limits.referencesMax, limits.pathCharsMax],
@@ -114,7 +114,9 @@ function addScalars(detail: FindingDetail, finding: JsonObject, pass: CtisPass):
     const all = stringsOf(value);
     if (all.length > itemsMax) notes.countCut();
     if (all.length > 0) {
-      detail[name] = all.slice(0, itemsMax).map((text) => notes.text(text, charsMax));
+      detail[name] = all
+        .slice(0, itemsMax)
+        .map((text) => notes.text(withoutCredentials(text), charsMax));
     }
   }
 }

@@ -8,7 +8,7 @@ import { entriesOf, notAnObject } from './ctis-frame.decode.ts';
 import { readObject } from './ctis-members.decode.ts';
 import type { Targets } from './ctis-targets.decode.ts';
 import type { EndpointDraft, FrameList, Located } from './draft.rules.ts';
-import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { pathTemplate, redactUrl, webPlaceOf } from './web.rules.ts';
 
 export function readEndpoints(
@@ -79,7 +79,27 @@ function pathOf(text: string): string | null {
 }
 
 function documentOf(raw: JsonObject, notes: Notes): JsonObject {
-  const parent = stringOf(raw.parent);
-  const shown = parent === null ? raw : { ...raw, parent: redactUrl(parent) };
-  return boundedBag(shown, notes, newBudget()) ?? {};
+  const shown = Object.fromEntries(
+    Object.entries(raw).map(([name, value]) => [name, withoutValues(name, value)]),
+  );
+  const copy = boundedBag(shown, notes, newBudget()) ?? {};
+  // Whether one has to log in, in a word of CTIS's; not what one logs in with.
+  return raw.auth === undefined ? copy : { ...copy, auth: raw.auth };
+}
+
+/** Members in which producers say what a parameter was sent with. */
+const VALUE = /value|default|example|sample/i;
+
+/** A member of an endpoint without values of parameters. */
+function withoutValues(name: string, value: unknown): unknown {
+  if (typeof value === 'string') {
+    const isAddress = name !== 'origin' && name !== 'path' && name !== 'template';
+    return isAddress && /^\S*:\/\//.test(value) ? redactUrl(value) : value;
+  }
+  if (name !== 'params') return value;
+  return listOf(value).map((entry) =>
+    Object.fromEntries(
+      Object.entries(objectOf(entry) ?? {}).filter(([member]) => !VALUE.test(member)),
+    ),
+  );
 }

@@ -7,9 +7,9 @@ import { detailOf } from './ctis-detail.decode.ts';
 import { type FingerprintFields, readFingerprints } from './ctis-fingerprints.decode.ts';
 import { subjectOf } from './ctis-identity.decode.ts';
 import { isBlank, readObject } from './ctis-members.decode.ts';
-import { type FindingParts, isSuppressed, partsOf } from './ctis-parts.decode.ts';
+import { type FindingParts, isSuppressed, partsOf, suppressionEnd } from './ctis-parts.decode.ts';
 import { type CtisPass, readLocation } from './ctis-places.decode.ts';
-import { type Hidden, hiddenOf, withoutHidden } from './ctis-secrets.decode.ts';
+import { type Hidden, hiddenOf, SECRET_TYPES, withoutHidden } from './ctis-secrets.decode.ts';
 import { severityOf } from './ctis-severity.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
@@ -91,6 +91,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     baseFingerprint: fingerprints.base,
     identity: { kind: subject.kind, content: subject.content },
     suppressed: isSuppressed(parts.suppression),
+    ...suppressionEnd(parts.suppression, pointer, notes),
     detail: () => detailOf(judged, pass),
   };
 }
@@ -129,6 +130,7 @@ function ruleIdOf(parts: FindingParts): string | null {
 function typeOf(parts: FindingParts, pointer: string, notes: Notes): FindingType {
   const word = stringOf(parts.finding.type)?.trim().toLowerCase() ?? '';
   if (TYPES.has(word)) return word as FindingType;
+  if (SECRET_TYPES.has(word)) return 'secret';
   const byPart = (['secret', 'misconfiguration', 'compliance'] as const).find(
     (name) => parts[name] !== null,
   );

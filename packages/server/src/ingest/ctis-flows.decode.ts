@@ -9,14 +9,16 @@ import {
   limits,
 } from '@muster/contract';
 import { type CtisPass, locationDetail, placeOf } from './ctis-places.decode.ts';
-import { maskSnippet } from './masking.rules.ts';
+import { maskAssignments, maskSnippet } from './masking.rules.ts';
 import {
+  indexOf,
   type JsonObject,
   listOf,
   numberOf,
   objectOf,
   positionOf,
   stringOf,
+  stringsOf,
 } from './report-notes.decode.ts';
 
 /** Secondary texts; the finding's own snippet is shown whole. */
@@ -58,7 +60,10 @@ export function flowsOf(value: unknown, hide: boolean, pass: CtisPass): DetailFl
 
 function stepOf(raw: JsonObject, role: string, hide: boolean, pass: CtisPass): DetailFlowStep {
   const { notes } = pass;
-  const place = placeOf({ path: raw.path, start_line: raw.line, start_column: raw.column }, pass);
+  const place = placeOf(
+    { path: raw.path, start_line: raw.line, start_column: raw.column, end_column: raw.end_column },
+    pass,
+  );
   const step: DetailFlowStep = locationDetail(place, hide, pass);
   const endLine = positionOf(raw.end_line);
   if (endLine !== null && endLine >= (place.startLine ?? 1)) step.end_line = endLine;
@@ -71,8 +76,30 @@ function stepOf(raw: JsonObject, role: string, hide: boolean, pass: CtisPass): D
   step.role = notes.textOf(raw.type, limits.nameCharsMax) ?? role;
   const name = notes.textOf(raw.function, limits.nameCharsMax);
   if (name !== null) step.function = name;
+  const module = notes.textOf(raw.module, limits.nameCharsMax);
+  if (module !== null) step.module = module;
+  const facts = hide ? [] : factsOf(raw, pass);
+  if (facts.length > 0) step.facts = Object.fromEntries(facts);
   return step;
 }
+
+/** Members of a step that say more than where it is. */
+const FACTS = 'class operation called_function parameter_index taint_state transformation'.split(
+  ' ',
+);
+
+function factsOf(raw: JsonObject, pass: CtisPass): [string, string | number][] {
+  const facts: [string, string | number][] = [];
+  // Where there is a label, the notes are something else.
+  for (const name of stringOf(raw.label) === null ? FACTS : [...FACTS, 'notes']) {
+    const fact = indexOf(raw[name]) ?? pass.notes.textOf(raw[name], STEP_TEXT_CHARS_MAX);
+    if (fact !== null) facts.push([name, fact]);
+  }
+  return facts;
+}
+
+/** Calls have few; a frame with more was written by a machine for a machine. */
+const PARAMETERS_MAX = 20;
 
 export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): DetailStack[] {
   const stacks: DetailStack[] = [];
@@ -94,6 +121,13 @@ export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): DetailS
       const thread = numberOf(raw.thread_id);
       if (module !== null) frame.module = module;
       if (thread !== null) frame.thread_id = thread;
+      const parameters = hide ? [] : stringsOf(raw.parameters);
+      if (parameters.length > PARAMETERS_MAX) pass.notes.countCut();
+      if (parameters.length > 0) {
+        frame.parameters = parameters
+          .slice(0, PARAMETERS_MAX)
+          .map((text) => pass.notes.text(maskAssignments(text), limits.nameCharsMax));
+      }
       frames.push(frame);
     }
     const message = hide ? null : pass.notes.textOf(stack?.message, STEP_TEXT_CHARS_MAX);

@@ -34,7 +34,13 @@ export function warnAssetType(value: unknown, pointer: string, notes: Notes): vo
   notes.warn(pointer, 'unknown_asset_type', `${said}; it is taken as unclassified.`);
 }
 
-export function readAssets(value: unknown, pointer: string, notes: Notes): FrameList<AssetDraft> {
+/** The assets of a report; of the rejected ones their ids, by which findings may refer to them all the same. */
+export interface ListedAssets extends FrameList<AssetDraft> {
+  readonly rejectedRefs: ReadonlySet<string>;
+}
+
+export function readAssets(value: unknown, pointer: string, notes: Notes): ListedAssets {
+  const rejectedRefs = new Set<string>();
   const usable: AssetDraft[] = [];
   const rejections: Located[] = [];
   for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
@@ -45,10 +51,12 @@ export function readAssets(value: unknown, pointer: string, notes: Notes): Frame
     else if (raw === null) rejections.push(notAnObject(at));
     else {
       const detail = 'An asset needs a `value` that names it.';
+      const ref = stringOf(raw.id)?.trim();
+      if (ref !== undefined) rejectedRefs.add(ref);
       rejections.push({ pointer: `${at}/value`, code: 'value_missing', detail });
     }
   }
-  return { usable, rejections };
+  return { usable, rejections, rejectedRefs };
 }
 
 function assetDraftOf(raw: JsonObject, pointer: string, notes: Notes): AssetDraft | null {
@@ -73,7 +81,7 @@ function assetDraftOf(raw: JsonObject, pointer: string, notes: Notes): AssetDraf
   if (sent !== null && sent !== kind) rest.push(['type_as_sent', sent]);
   if (value.trim() !== normal.value) rest.push(['value_as_sent', value]);
   return {
-    ref: notes.textOf(raw.id, limits.nameCharsMax),
+    ref: stringOf(raw.id)?.trim() ?? null,
     kind: normal.kind,
     value: normal.value,
     name: notes.textOf(raw.name, limits.nameCharsMax),

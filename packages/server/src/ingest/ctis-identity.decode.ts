@@ -24,7 +24,10 @@ export interface CtisSubject {
   readonly component: PackageName | null;
 }
 
-/** Decides recipe and content: secret → resource → component → network → web → code. */
+/**
+ * Decides recipe and content: secret → resource, where the finding is about one → component → network → web → code. A
+ * control or a resource beside a finding of another type is a mapping: it tells what it is only where nothing else does.
+ */
 export function subjectOf(
   parts: FindingParts,
   type: FindingType,
@@ -37,11 +40,14 @@ export function subjectOf(
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');
     const usable = isEmpty ? [comparable(message.trim() || ruleId, limits.snippetCharsMax)] : said;
-    return { type, kind, content: usable, component: null };
+    // One rule may report many vulnerabilities at one place (`nmap-vulners`).
+    const tells = kind === 'network' || kind === 'code' ? ownIdOf(parts.vulnerability) : null;
+    return { type, kind, content: tells === null ? usable : [...usable, tells], component: null };
   };
   if (hidden?.isSecret === true) return subject('secret', [hidden.identity]);
   const resource = resourceOf(parts);
-  if (resource !== null) return subject('resource', resource);
+  const isAboutResource = type === 'misconfiguration' || type === 'compliance';
+  if (resource !== null && isAboutResource) return subject('resource', resource);
   const component = packageOf(parts.vulnerability);
   if (component !== null) {
     const vulnerability = vulnerabilityOf(parts.vulnerability, ruleId);
@@ -58,11 +64,12 @@ export function subjectOf(
   }
   if (web !== null) return subject('web', web);
   const web3 = objectOf(parts.finding.web3);
-  const code = location.snippet ?? stringOf(location.raw?.context_snippet);
-  return subject('code', [
-    code ?? stringOf(web3?.vulnerable_pattern),
-    location.logical ?? contractFunction(web3),
-  ]);
+  const snippet = location.snippet ?? stringOf(location.raw?.context_snippet);
+  const code = snippet ?? stringOf(web3?.vulnerable_pattern);
+  const logical = location.logical ?? contractFunction(web3);
+  const isNowhere = code === null && logical === null && location.path === null;
+  if (resource !== null && isNowhere) return subject('resource', resource);
+  return subject('code', [code, logical]);
 }
 
 /** IaC: the resource; compliance: the control. */
@@ -85,10 +92,17 @@ function packageOf(vulnerability: JsonObject | null): PackageName | null {
 
 /** The smallest CVE, else the first of GHSA, OSV, vendor, else the rule (CTIS §4.2). */
 function vulnerabilityOf(vulnerability: JsonObject | null, ruleId: string): string {
-  const ids = publishedIds(vulnerability, ruleId);
+  return mainIdOf(publishedIds(vulnerability, ruleId)) ?? ruleId;
+}
+
+/** The id that the vulnerability itself states. */
+const ownIdOf = (vulnerability: JsonObject | null): string | null =>
+  mainIdOf(publishedIds(vulnerability, ''));
+
+function mainIdOf(ids: readonly string[]): string | null {
   const first = (family: string) => ids.find((id) => vulnerabilityFamily(id) === family);
   const [cve] = ids.filter((id) => id.startsWith('CVE-')).sort();
-  return cve ?? first('ghsa') ?? first('osv') ?? ids[0] ?? ruleId;
+  return cve ?? first('ghsa') ?? first('osv') ?? ids[0] ?? null;
 }
 
 /** All published ids of a finding, one spelling each. */
@@ -115,6 +129,8 @@ function webContent(finding: JsonObject, location: CtisPlace): (string | null)[]
     stringOf(web?.method)?.toUpperCase() ?? null,
     `${location.web.host}${location.web.template}`,
     named ?? location.web.queryNames,
+    // What was found in running code is at a place in the code, too.
+    ...(location.url === null ? [location.path, location.snippet, location.logical] : []),
   ];
 }
 

@@ -11,7 +11,14 @@ import {
   ctisShape,
   wordKey,
 } from '@muster/contract';
-import { type JsonObject, type Notes, objectOf, pointerToken } from './report-notes.decode.ts';
+import { maskAssignments } from './masking.rules.ts';
+import {
+  type JsonObject,
+  type Notes,
+  objectOf,
+  pointerToken,
+  soleObjectOf,
+} from './report-notes.decode.ts';
 
 /** What one reading shares: the notes, and what was taken out of its member, by its place below the object. */
 interface Reading {
@@ -87,8 +94,17 @@ function readMember(rule: CtisRule, value: unknown, pointer: string, reading: Re
   if (rule.shape !== null) return readNested(rule, rule.shape, value, pointer, reading);
   if (rule.words !== null) return readWords(rule.words, value, pointer, reading);
   if (rule.min !== null) return readNumber(rule, rule.min, value, pointer, reading);
-  return bounded(rule, value, reading.notes);
+  if (!rule.isList || Array.isArray(value)) return bounded(rule, value, reading.notes);
+  if (typeof value !== 'string') {
+    if (isBlank(value)) return undefined;
+    const detail = 'A list is expected here';
+    return setAside(value, pointer, { code: 'wrong_type', detail }, reading);
+  }
+  reading.notes.warn(pointer, 'wrong_type', ONE_ENTRY);
+  return bounded(rule, [value], reading.notes);
 }
+
+const ONE_ENTRY = 'A list is expected here; this is taken as its only entry.';
 
 function readNested(
   rule: CtisRule,
@@ -97,15 +113,27 @@ function readNested(
   pointer: string,
   reading: Reading,
 ): unknown {
-  const object = objectOf(value);
-  if (object !== null) return readShape(kind, object, pointer, reading);
+  // What says nothing isn't worth a warning: PHP writes `[]` for an object without members.
+  if (rule.isList !== Array.isArray(value) && isBlank(value)) return undefined;
+  if (!rule.isList) {
+    const object = soleObjectOf(value);
+    if (object === null) {
+      const detail = 'An object is expected here';
+      return setAside(value, pointer, { code: 'wrong_type', detail }, reading);
+    }
+    if (object === value) return readShape(kind, object, pointer, reading);
+    const detail = 'An object is expected here; the only one of the list is taken.';
+    reading.notes.warn(pointer, 'wrong_type', detail);
+    return readShape(kind, object, `${pointer}/0`, reading);
+  }
   if (!Array.isArray(value)) {
-    return setAside(
-      value,
-      pointer,
-      { code: 'wrong_type', detail: 'An object is expected here' },
-      reading,
-    );
+    const object = objectOf(value);
+    if (object === null) {
+      const detail = 'A list is expected here';
+      return setAside(value, pointer, { code: 'wrong_type', detail }, reading);
+    }
+    reading.notes.warn(pointer, 'wrong_type', ONE_ENTRY);
+    return [readShape(kind, object, pointer, reading)];
   }
   const kept = rule.itemsMax === null ? value : firstOf(value, rule.itemsMax, reading.notes);
   let changed: unknown[] | null = kept === value ? null : [...kept];
@@ -145,6 +173,9 @@ function readWords(
   );
 }
 
+/** Members that name a line or a column, which are whole numbers. */
+const POSITION = /(?:line|column)$/;
+
 function readNumber(
   rule: CtisRule,
   min: number,
@@ -160,7 +191,8 @@ function readNumber(
       reading,
     );
   }
-  if (value >= min && (rule.max === null || value <= rule.max)) return value;
+  const isWhole = Number.isInteger(value) || !POSITION.test(pointer);
+  if (isWhole && value >= min && (rule.max === null || value <= rule.max)) return value;
   // Go writes zero for what wasn't set.
   if (value === 0) return undefined;
   return setAside(
@@ -178,7 +210,9 @@ function setAside(
   { notes, base, aside }: Reading,
 ): undefined {
   notes.warn(pointer, why.code, `${why.detail}; it is kept under properties.`);
-  aside.push([pointer.slice(base.length + 1), value]);
+  // What isn't where it belongs isn't masked by what it is.
+  const kept = typeof value === 'string' ? maskAssignments(value) : value;
+  aside.push([pointer.slice(base.length + 1), kept]);
   return undefined;
 }
 

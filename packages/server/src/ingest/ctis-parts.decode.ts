@@ -63,3 +63,33 @@ export function isSuppressed(suppression: JsonObject | null): boolean {
   if (suppression === null || isBlank(suppression)) return false;
   return suppressionStatus(suppression) === 'accepted';
 }
+
+/** RFC 3339, or only its date: then the whole day counts. */
+const TIME = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?)?$/;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The last moment of a time or day as it is written, in milliseconds; null where that can't be read. */
+export function endOfTime(written: string): number | null {
+  const text = written.trim();
+  const isDate = text.length === 10;
+  const isZoned = isDate || /(?:[Zz]|[+-]\d\d:\d\d)$/.test(text);
+  const time = TIME.test(text) ? Date.parse(isZoned ? text : `${text}Z`) : Number.NaN;
+  if (Number.isNaN(time)) return null;
+  return isDate ? time + DAY_MS : time;
+}
+
+/** When the report's own suppression ends; nothing where it doesn't, or says so in a way that can't be read. */
+export function suppressionEnd(
+  suppression: JsonObject | null,
+  pointer: string,
+  notes: Notes,
+): { suppressedUntil?: number } {
+  const text = stringOf(suppression?.expires_at)?.trim() ?? '';
+  // Go writes year 1 for a time that wasn't set (CTIS §8, item 28).
+  if (text === '' || text.startsWith('0001-')) return {};
+  const end = endOfTime(text);
+  if (end !== null) return { suppressedUntil: end };
+  const detail = 'The end of the suppression is no time of RFC 3339; it has no end.';
+  notes.warn(`${pointer}/suppression/expires_at`, 'time_unreadable', detail);
+  return {};
+}

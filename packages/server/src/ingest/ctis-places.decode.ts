@@ -14,6 +14,7 @@ import {
   usablePath,
 } from './path.rules.ts';
 import {
+  indexOf,
   type JsonObject,
   type Notes,
   objectOf,
@@ -42,12 +43,13 @@ export interface CtisPlace {
   readonly logical: string | null;
 }
 
-/** The finding's own place: its location, else its web address. */
+/** The finding's own place: its location, else its web address; `web` is its web address wherever it has one. */
 export function readLocation(finding: JsonObject, pass: CtisPass): CtisPlace {
   const place = placeOf(objectOf(finding.location) ?? {}, pass);
   const url = stringOf(objectOf(finding.web)?.url);
-  if (place.path !== null || url === null) return place;
-  const web = webPlaceOf(url);
+  if (url === null) return place;
+  const web = webPlaceOf(url) ?? place.web;
+  if (place.path !== null) return { ...place, web };
   const shown = pass.notes.text(redactUrl(url), limits.pathCharsMax);
   return { ...place, path: web?.address ?? shown, url: shown, web };
 }
@@ -103,5 +105,11 @@ export function locationDetail(place: CtisPlace, hide: boolean, pass: CtisPass):
   if (place.logical !== null) detail.logical = notes.text(place.logical, limits.pathCharsMax);
   const kind = notes.textOf(objectOf(place.raw?.logical_location)?.kind, limits.nameCharsMax);
   if (kind !== null) detail.logical_kind = kind;
+  const parent = indexOf(objectOf(place.raw?.logical_location)?.parent_index);
+  if (parent !== null) detail.logical_parent_index = parent;
+  for (const name of ['branch', 'commit_sha'] as const) {
+    const text = notes.textOf(place.raw?.[name], limits.nameCharsMax);
+    if (text !== null) detail[name] = text;
+  }
   return detail;
 }

@@ -12,11 +12,13 @@ import {
   maskSnippet,
 } from './masking.rules.ts';
 import {
+  entriesIn,
   indexOf,
   type JsonObject,
   listOf,
   memberOf,
   objectOf,
+  soleObjectOf,
   stringOf,
 } from './report-notes.decode.ts';
 
@@ -38,24 +40,33 @@ const VALUES_MAX = 256;
 const VALUE_CHARS_MIN = 6;
 const SNIPPET_LINES_MAX = 200;
 
+/** Words for the type `secret`. */
+export const SECRET_TYPES: ReadonlySet<string> = new Set([
+  'secret',
+  'secrets',
+  'credential',
+  'credentials',
+]);
+
 /** What the finding must not show; null for most: they hold nothing secret. */
 export function hiddenOf(finding: JsonObject): Hidden | null {
-  const secret = objectOf(finding.secret);
+  const secret = soleObjectOf(finding.secret);
   const isSecret =
-    stringOf(finding.type)?.trim().toLowerCase() === 'secret' ||
+    SECRET_TYPES.has(stringOf(finding.type)?.trim().toLowerCase() ?? '') ||
     (secret !== null && !isBlank(secret));
-  const items = listOf(finding.evidence_items);
+  const items = entriesIn(finding.evidence_items);
   if (!isSecret && items.length === 0) return null;
   const found = new Set<string>();
   let identity: string | null = null;
   if (isSecret) {
-    const location = objectOf(finding.location);
+    const location = soleObjectOf(finding.location);
     const snippet = stringOf(location?.snippet)?.trim() ?? null;
     for (const text of [snippet, stringOf(location?.context_snippet)]) addSnippet(text, found);
     const stated = statedValues(secret);
     for (const value of stated) found.add(value);
     const masked = stringOf(secret?.masked_value);
     const telling = masked !== null && isTelling(masked) ? masked : null;
+    if (telling !== null) addUnmasked(telling, finding, found);
     identity = snippet !== null && !isMasked(snippet) ? snippet : (stated[0] ?? telling);
   }
   for (const item of items) addEvidence(objectOf(item), found);
@@ -116,6 +127,24 @@ function addAssigned(text: string, found: Set<string>): void {
   found.add(value);
   const last = value.slice(value.lastIndexOf(' ') + 1);
   if (last.length >= 8) found.add(last);
+}
+
+/** Characters that a mask has to leave, both ends together, to tell one word from all others. */
+const ENDS_CHARS_MIN = 6;
+
+/** Words of the finding that begin and end as the masked value does. */
+function addUnmasked(masked: string, finding: JsonObject, found: Set<string>): void {
+  const ends = /^([^*•…]{2,})(?:[*•]{3,}|\.{3,}|…+)([^*•…]{2,})$/.exec(masked.trim());
+  const [start = '', end = ''] = [ends?.[1], ends?.[2]];
+  if (start.length + end.length < ENDS_CHARS_MIN) return;
+  const texts = new Set<string>();
+  addTexts(finding, texts);
+  for (const text of texts) {
+    for (const word of [...text.split(/[\s"'`<>]+/), ...text.split(/[\s"'`=,:;&?()<>{}[\]]+/)]) {
+      const bare = word.replace(/[.,:;!?)]{1,3}$/, '');
+      if (bare.startsWith(start) && bare.endsWith(end)) found.add(bare);
+    }
+  }
 }
 
 /** What an evidence item marks as sensitive, and its credentials (CTIS §2.9). */

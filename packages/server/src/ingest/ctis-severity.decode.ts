@@ -5,6 +5,7 @@ import type { Severity } from '@muster/contract';
 import type { FindingParts } from './ctis-parts.decode.ts';
 import {
   type JsonObject,
+  listOf,
   type Notes,
   numberOf,
   objectOf,
@@ -73,6 +74,13 @@ function fallbackOf(parts: FindingParts): SeverityVerdict {
       severity: isOld ? severityOfCvss2(score) : severityOfScore(score),
       from: 'cvss_score',
     };
+  }
+  for (const entry of listOf(parts.finding.scores)) {
+    const rated = objectOf(entry);
+    const value = scoreOf(rated?.value);
+    if (rated?.system !== 'cvss' || value === null || value <= 0) continue;
+    const isOld = isCvss2({ cvss_version: rated.version, cvss_vector: rated.vector });
+    return { severity: isOld ? severityOfCvss2(value) : severityOfScore(value), from: 'scores' };
   }
   return { severity: 'medium', from: 'default' };
 }

@@ -5,7 +5,7 @@
 
 import { type AssetKind, limits } from '@muster/contract';
 import { normaliseAsset } from './asset.rules.ts';
-import { assetKindOf, warnAssetType } from './ctis-frame.decode.ts';
+import { assetKindOf, type ListedAssets, warnAssetType } from './ctis-frame.decode.ts';
 import type { AssetDraft } from './draft.rules.ts';
 import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
@@ -14,17 +14,20 @@ export class Targets {
   readonly #byRef = new Map<string, number>();
   readonly #byKey = new Map<string, number>();
   readonly #listed: number;
+  readonly #rejectedRefs: ReadonlySet<string>;
   #implicit: number | null = null;
 
   /** From the assets that the report lists; `pointer` is where their list stands. */
-  constructor(listed: readonly AssetDraft[], pointer: string, notes: Notes) {
+  constructor(assets: ListedAssets, pointer: string, notes: Notes) {
+    const listed = assets.usable;
     this.#assets = [...listed];
     this.#listed = listed.length;
+    this.#rejectedRefs = assets.rejectedRefs;
     for (const [index, asset] of listed.entries()) {
       const key = keyOf(asset.kind, asset.value);
       if (key !== null && !this.#byKey.has(key)) this.#byKey.set(key, index);
-      const ref = asset.ref?.trim();
-      if (ref === undefined) continue;
+      const { ref } = asset;
+      if (ref === null) continue;
       const known = this.#byRef.get(ref);
       if (known === undefined) this.#byRef.set(ref, index);
       else if (listed[known]?.value !== asset.value) {
@@ -32,7 +35,8 @@ export class Targets {
         notes.warn(pointer, 'asset_id_repeated', detail);
       }
     }
-    if (this.#byKey.size === 1) this.#implicit = 0;
+    // Beside one that was rejected, the only usable asset isn't the report's only one.
+    if (this.#byKey.size === 1 && assets.rejections.length === 0) this.#implicit = 0;
   }
 
   /**
@@ -94,6 +98,7 @@ export class Targets {
     if (ref !== null) {
       const detail = 'The reference leads to no asset of this report; it is left out.';
       notes.warn(`${pointer}/asset_ref`, 'asset_ref_unknown', detail);
+      if (this.#rejectedRefs.has(ref)) return null;
     }
     if (this.#implicit !== null) return this.#implicit;
     const value = stringOf(finding.asset_value);

@@ -40,7 +40,7 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
   const assets = readAssets(report.assets, `${base}/assets`, notes);
   // The entries come one by one; this tells what isn't a list.
   entriesOf(report.findings, `${base}/findings`, notes);
-  const targets = new Targets(assets.usable, `${base}/assets`, notes);
+  const targets = new Targets(assets, `${base}/assets`, notes);
   const scan = scanOf(context, stringOf(objectOf(report.tool)?.name) ?? '');
   const stated =
     contextAsset(context, notes) ?? (scan === null ? null : contextAsset(scan.said, notes));

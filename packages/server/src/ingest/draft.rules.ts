@@ -54,7 +54,7 @@ export interface Located {
 
 /** An asset as the report (or the sender) names it; `value` is normalised (asset.rules.ts). */
 export interface AssetDraft {
-  /** The report's own id for it (CTIS `asset.id`), by which findings refer to it. */
+  /** The report's own id for it (CTIS `asset.id`), uncut, by which findings refer to it; stored nowhere. */
   readonly ref: string | null;
   readonly kind: AssetKind;
   readonly value: string;
@@ -114,21 +114,34 @@ export interface FindingDraft {
   readonly identity: {
     readonly kind: IdentityKind;
     /**
-     * What the defect is, without any line number: code: [snippet or context, logical location];
+     * What the defect is, without any line number: code: [snippet or context, logical location, vulnerability id];
      * component: [purl without version or ecosystem/name, vulnerability id, manifest path];
      * secret: [the raw value or snippet: hashed with a key, stored nowhere];
-     * web: [method, host and path template, parameter]; network: [host, port/protocol]; resource: [type, name].
+     * web: [method, host and path template, parameter, and the place in the code where there is one];
+     * network: [host, port/protocol, vulnerability id]; resource: [type, name].
      * Never empty as a whole: with nothing better it is the message.
      */
     readonly content: readonly string[];
   };
   /** True when the report's own suppression is accepted (SARIF §3.35, CTIS `suppression`). */
   readonly suppressed: boolean;
+  /** When that ends, in milliseconds UTC; absent: it has no end. Whether it has ended is `isSuppressedAt`'s to say. */
+  readonly suppressedUntil?: number;
   /**
    * What the finding page shows beside the columns; stored as JSON. Secrets are masked in it. Made when asked for: the
    * pass that only judges and matches has no use for it.
    */
   readonly detail: () => Readonly<Record<string, unknown>>;
+}
+
+/**
+ * True when the report's own suppression is in force at a time. That is the time at which the upload arrived, so that
+ * reading it again gives the same.
+ */
+export function isSuppressedAt(draft: FindingDraft, timeMs: number): boolean {
+  return (
+    draft.suppressed && (draft.suppressedUntil === undefined || timeMs < draft.suppressedUntil)
+  );
 }
 
 /** The outcome of one item of the document, in its order. */

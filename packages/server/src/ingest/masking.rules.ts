@@ -40,35 +40,85 @@ function readableChars(value: string): number {
   return value.replaceAll(/[*•.…\s]/g, '').length;
 }
 
-/**
- * Names of headers, parameters and properties whose text values are credentials; `-` and `_` left
- * out.
- */
-const CREDENTIAL_NAMES: ReadonlySet<string> = new Set(
-  `accesskey accesstoken apikey apisecret apitoken authorization clientsecret cookie cookie2
-    idtoken jsessionid match offender passphrase passwd password phpsessid privatekey
-    privatetoken proxyauthorization pwd raw rawsecret rawv2 refreshtoken secret secretaccesskey
-    secretkey secretvalue sessionid sessiontoken setcookie setcookie2 token xaccesstoken
-    xamzsecuritytoken xapikey xauthtoken xcsrftoken xgoogapikey xvaulttoken xxsrftoken`.split(
-    /\s+/,
-  ),
+/** Words that make a name a credential's wherever they stand in it (`X-Session`, `dbPassword`, `PHPSESSID`). */
+const CREDENTIAL_WORDS =
+  'pass(?:word|wd|phrase|code)|pwd|secret|token|sess(?:ion|id)|cookie|csrf|xsrf|credential|jwt|authorization' +
+  '|(?:api|access|auth|private)[-_]?key|auth(?![a-z])';
+
+const CREDENTIAL = new RegExp(CREDENTIAL_WORDS, 'i');
+
+/** What only names, counts or dates a credential, by its last word: `secret_type`, `tokenUrl`. */
+const ABOUT = new Set(
+  `address at balance balances count date endpoint expiration expires expiry flags format kind length limit location
+    method methods name policy scheme scope scopes size standard status symbol timeout ttl type types uri url
+    version`.split(/\s+/),
 );
+
+/** Tokens that are coins (CTIS §3.2, web3). */
+const COINS: ReadonlySet<string> = new Set(['governance_token', 'quote_token']);
+
+/** Names under which scanners of secrets quote what they found; `-` and `_` left out. */
+const QUOTES: ReadonlySet<string> = new Set('match offender raw rawv2'.split(' '));
 
 /** True when a text under this name is to be masked whatever it says. */
 export function isCredentialName(name: string): boolean {
-  return name.length <= 64 && CREDENTIAL_NAMES.has(name.toLowerCase().replaceAll(/[-_]/g, ''));
+  if (name.length > NAME_CHARS_MAX) return false;
+  return holdsCredential(name) || QUOTES.has(name.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
+/** Longer ones are sentences or data. */
+const NAME_CHARS_MAX = 128;
+
+/** True when all that stands under this name, whatever its type, is a credential. */
+export function holdsCredential(name: string): boolean {
+  if (name.length > NAME_CHARS_MAX || !CREDENTIAL.test(name) || COINS.has(name)) return false;
+  const words = name.replaceAll(/([a-z\d])([A-Z])/g, '$1 $2').split(/[^A-Za-z\d]+/);
+  return !ABOUT.has(words.findLast((word) => word !== '')?.toLowerCase() ?? '');
+}
+
+/** Of a key only what kind it is. */
+const KEY_BLOCK = /(-----BEGIN [A-Z\d ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----)(?:(?!-----)[^])+/g;
+
+/** Headers whose value is the rest of the line: `a=1; sid=…`, `Digest username="…", response="…"`. */
+const HEADER = /((?:authorization|cookie2?)\\*["']?[ \t]*:[ \t]*)[^ \t\r\n][^\r\n]*/gi;
+
+/** A name and its value: in quotes, in quotes that are themselves quoted, or up to the next delimiter. */
 const ASSIGNMENT = new RegExp(
-  '((?:password|passwd|pwd|passphrase|secret|token|api[-_]?key|authorization|cookie|session)' +
-    '[\\w-]{0,32}["\']?[ \\t]{0,4}[=:][ \\t]{0,4}["\']?)' +
-    '([^\\r\\n&"\',;]{1,512})',
+  `((?:${CREDENTIAL_WORDS})[\\w-]{0,32}\\\\*["']?[ \\t]*(?::=|=>|={1,3}|:)[ \\t]*)` +
+    '(?:(")(?:[^"\\\\\\r\\n]|\\\\.)+|(\')(?:[^\'\\\\\\r\\n]|\\\\.)+' +
+    '|(\\\\+["\'])(?:(?!(?<!\\\\)\\4)[^\\r\\n])+' +
+    '|(?!\\\\+["\'])[^ \\t\\r\\n&"\',;][^\\r\\n&"\',;]*)',
   'gi',
 );
 
-/** A request or response text in which values after credential names are masked. */
+/** `curl -u user:password`. */
+const USER_OPTION =
+  /([ \t](?:-u|-U|--(?:proxy-)?user)(?:[ \t]+|=))("[^":<>\r\n]*:[^"<>\r\n]+|'[^':<>\r\n]*:[^'<>\r\n]+|[^\s:"'<>]+:[^\s"'<>]+)/g;
+
+/** `<password>…</password>`, with its namespace and attributes. */
+const ELEMENT = new RegExp(
+  `(<[\\w.:-]{0,64}?(?:${CREDENTIAL_WORDS})[\\w.:-]{0,64}(?:\\s[^<>]*)?>)(?:<!\\[CDATA\\[)?[^<]+`,
+  'gi',
+);
+
+/** What stands before the host of a URL: users are tokens as often as names. */
+const USER_INFO = /(:\/\/)[^\s/?#"'<>]*@/g;
+
+/**
+ * A request, a response or an output, in which credentials are masked by what stands before them. Takes linear time.
+ * Repeating it changes nothing: each step leaves nothing that would make an earlier one find more.
+ */
 export function maskAssignments(text: string): string {
-  return text.replace(ASSIGNMENT, `$1${MASK}`);
+  return text
+    .replace(KEY_BLOCK, `$1${MASK}`)
+    .replace(HEADER, `$1${MASK}`)
+    .replace(ASSIGNMENT, `$1$2$3$4${MASK}`)
+    .replace(
+      USER_OPTION,
+      (_, option: string, pair: string) => `${option}${pair.split(':', 1)[0]}:${MASK}`,
+    )
+    .replace(ELEMENT, `$1${MASK}`)
+    .replace(USER_INFO, `$1${MASK}@`);
 }
 
 /** The snippet of a secret finding: of its first line the name, if it has one; nothing else. */

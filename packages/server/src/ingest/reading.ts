@@ -7,7 +7,13 @@ import { limits } from '@muster/contract';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
 import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
-import type { Located, OpenReport, Report, UploadContext } from './draft.rules.ts';
+import {
+  isSuppressedAt,
+  type Located,
+  type OpenReport,
+  type Report,
+  type UploadContext,
+} from './draft.rules.ts';
 import { contextHash, evidenceOf, rawHash } from './evidence.rules.ts';
 import { readKnown } from './known-items.ts';
 import type { IngestDeps } from './lease.ts';
@@ -124,10 +130,11 @@ export async function surveyItems(
       const item = pass.read(value, list, index);
       if (item.outcome !== 'finding') survey.take(item, value);
       else {
-        // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone.
+        // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone: a suppression ends.
         const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
+        const suppressed = isSuppressedAt(item.draft, upload.received_at);
         const evidence = evidenceOf(item.draft, secretKey);
-        survey.takeFinding(item.draft, evidence, tellsAll ? raw : null);
+        survey.takeFinding({ ...item.draft, suppressed }, evidence, tellsAll ? raw : null);
       }
     }
   }

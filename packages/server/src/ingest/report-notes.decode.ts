@@ -22,6 +22,16 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NOTHING;
 }
 
+/** The value as an object, or the one object of a list: producers write both where CTIS has one. */
+export function soleObjectOf(value: unknown): JsonObject | null {
+  return Array.isArray(value) && value.length === 1 ? objectOf(value[0]) : objectOf(value);
+}
+
+/** The value as a list: one object is a list of one. */
+export function entriesIn(value: unknown): readonly unknown[] {
+  return objectOf(value) === null ? listOf(value) : [value];
+}
+
 /** The value as a text that says something; null for blank texts and everything else. */
 export function stringOf(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;

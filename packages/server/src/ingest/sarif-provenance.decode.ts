@@ -30,7 +30,7 @@ export function suppressionsOf(
     if (raw === null || (kind === null && status === null)) continue;
     const suppression: DetailSuppression = {
       ...(kind === null ? {} : { kind }),
-      status: status ?? 'accepted',
+      status: status?.trim().replace(/^[A-Z]/, (first) => first.toLowerCase()) ?? 'accepted',
     };
     const justification = notes.textOf(raw.justification, limits.messageCharsMax);
     if (justification !== null) suppression.justification = justification;

@@ -3,7 +3,8 @@
 // flaw is tolerated. The outcome depends on the result and its run, never on its neighbours. Called
 // by sarif.decode.ts, once per result and pass.
 
-import { limits } from '@muster/contract';
+import { type DetailSuppression, limits } from '@muster/contract';
+import { endOfTime } from './ctis-parts.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
 import {
@@ -135,6 +136,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     baseFingerprint: null,
     identity: { kind: subject.kind, content: subject.content },
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
+    ...endOf(suppressions),
     detail: () => detailOf(result, read, run),
   };
 }
@@ -145,6 +147,17 @@ function offsetOf(location: ReadLocation | null): Pick<FindingDraft, 'startOffse
   const region = objectOf(objectOf(location.raw.physicalLocation)?.region);
   const offset = indexOf(region?.byteOffset) ?? indexOf(region?.charOffset);
   return offset === null ? {} : { startOffset: offset };
+}
+
+/** When the last of the suppressions ends (Snyk says so in their property bags); nothing where one has no end. */
+function endOf(suppressions: readonly DetailSuppression[]): { suppressedUntil?: number } {
+  let last = 0;
+  for (const { expires_at: written } of suppressions) {
+    const end = written === undefined ? null : endOfTime(written);
+    if (end === null) return {};
+    last = Math.max(last, end);
+  }
+  return suppressions.length === 0 ? {} : { suppressedUntil: last };
 }
 
 /** The first location that has a place, else the first there is (§3.27.12). */

@@ -6,7 +6,7 @@ import { ASSET_KINDS, limits, type AssetKind } from '@muster/contract';
 import { parseId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import type { UploadContext } from './draft.rules.ts';
-import { isCredentialName, MASK } from './masking.rules.ts';
+import { withoutCredentials } from './web.rules.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;
 
@@ -29,7 +29,7 @@ export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadCon
   for (const name of CONTEXT_NAMES) {
     const header = headers[`x-muster-${name.replaceAll('_', '-')}`];
     const value = query[name] ?? (typeof header === 'string' ? decodeHeader(header) : undefined);
-    if (value !== undefined && value !== '') given.set(name, withoutCredentials(name, value));
+    if (value !== undefined && value !== '') given.set(name, withoutUser(name, value));
   }
   const text = (name: (typeof CONTEXT_NAMES)[number]): string | undefined => {
     const value = given.get(name);
@@ -69,17 +69,12 @@ export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadCon
  * A URL without its user info (RFC 3986 §3.2.1) and with credentials in its query masked; any other text as it is. CI
  * systems put tokens there: GitLab's CI_REPOSITORY_URL is `https://gitlab-ci-token:…@host/org/repo.git`.
  */
-function withoutCredentials(name: (typeof CONTEXT_NAMES)[number], text: string): string {
+function withoutUser(name: (typeof CONTEXT_NAMES)[number], text: string): string {
   // `user:secret@host/repo`; of an image, `name:tag@sha256:…` is no user.
   if (name === 'repository_url' && !text.includes('://')) {
     return text.replace(/^[^/@]+:[^/@]*@/, '');
   }
-  if (!/^[a-z][a-z0-9+.:-]*:\/\//i.test(text)) return text;
-  return text
-    .replace(/(?<=:\/\/)[^/\\?#]*@/, '')
-    .replaceAll(/([?&])([^=&#]+)=[^&#]*/g, (whole, mark: string, parameter: string) =>
-      isCredentialName(parameter) ? `${mark}${parameter}=${MASK}` : whole,
-    );
+  return withoutCredentials(text);
 }
 
 const invalid = (name: string, detail: string): Problem =>

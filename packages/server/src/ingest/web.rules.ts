@@ -2,6 +2,8 @@
 // templates in which the changing parts of a path are named (`/orders/1042` → `/orders/{int}`).
 // Total: what isn't a URL comes back cleaned or null. Called by the report readers.
 
+import { isCredentialName, MASK } from './masking.rules.ts';
+
 /** The parts of a web address that identify a place on a site. */
 export interface WebPlace {
   /** `https://host/path`: no user, no query, no fragment. */
@@ -36,6 +38,22 @@ export function redactUrl(url: string): string {
   if (place === null) return url.replace(/\/\/[^/@\s]{0,512}@/, '//').split(/[?#]/, 1)[0] ?? '';
   const names = place.queryNames;
   return names === '' ? place.address : `${place.address}?${names.replaceAll(',', '=&')}=`;
+}
+
+/** Parameters that carry credentials under names that mean something else elsewhere. */
+const SIGNING = /^(?:key|sig|signature|code)$|signature$/i;
+
+/**
+ * A link as it may be stored: without user info (RFC 3986 §3.2.1), credentials in query and fragment masked, otherwise
+ * as it is, so that it still leads where it led. A text that is no URL comes back as it is.
+ */
+export function withoutCredentials(text: string): string {
+  if (!/^[a-z][a-z\d+.:-]{0,64}:\/\//i.test(text)) return text;
+  return text
+    .replace(/(?<=:\/\/)[^/\\?#]*@/, '')
+    .replaceAll(/([?&#])([^=&#?]+)=[^&#]*/g, (whole, mark: string, name: string) =>
+      isCredentialName(name) || SIGNING.test(name) ? `${mark}${name}=${MASK}` : whole,
+    );
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -246,6 +246,16 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await statuses(other), { b: 'open' });
     });
 
+    test('a suppression whose end has come suppresses no more', async () => {
+      const at = fresh();
+      const until = (expires_at: string): Fields => ({ ...A, suppression: { expires_at } });
+      await full([until('9000-01-01T00:00:00Z')], at);
+      assert.deepEqual(await statuses(at), { a: 'suppressed' });
+      const receipt = await full([until('2001-01-01T00:00:00Z')], at);
+      assert.equal(receipt['suppressed'], 0);
+      assert.deepEqual(await statuses(at), { a: 'open' });
+    });
+
     for (const status of ['false_positive', 'accepted', 'duplicate', 'suppressed']) {
       test(`a finding that somebody set to ${status} survives scans with and without it`, async () => {
         const at = fresh();

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergedAttributes } from '../../src/ingest/asset-attributes.rules.ts';
 import { canonicalPurl, ecosystemType } from '../../src/ingest/component.rules.ts';
-import { decodeCtis, ctis, warningCodes } from './readers.ts';
+import { decodeCtis, ctis, drafts, warningCodes } from './readers.ts';
 
 const frame = (report: object) => decodeCtis(ctis([], report), {});
 const shop = { id: 'shop', type: 'website', value: 'https://shop.example.com/' };
@@ -269,4 +269,29 @@ test('merged lists and attributes stay within their bounds; the newest are kept'
   assert.deepEqual([(tags as string[]).length, (tags as string[]).at(-1)], [500, 't799']);
   const large = { a: 'x'.repeat(40_000) };
   assert.deepEqual(mergedAttributes(large, { b: 'y'.repeat(40_000) }), { b: 'y'.repeat(40_000) });
+});
+
+test('a finding of a rejected asset is never taken for one of the asset beside it', () => {
+  const assets = [
+    { id: 'A', type: 'repository', value: 'github.com/a/a' },
+    { id: 'B', type: 'repository' },
+  ];
+  const finding = { type: 'vulnerability', title: 'T', severity: 'low' };
+  const targets = (listed: object[], ...refs: (string | undefined)[]) => {
+    const findings = refs.map((asset_ref) => ({ ...finding, asset_ref }));
+    return drafts(decodeCtis(ctis(findings, { assets: listed }), {})).map(({ asset }) => asset);
+  };
+  assert.deepEqual(targets(assets, 'A', 'B', undefined), [0, null, null]);
+  assert.deepEqual(targets(assets.slice(0, 1), 'A', 'C', undefined), [0, 0, 0]);
+});
+
+test('ids of assets lead to them however long they are', () => {
+  const id = 'x'.repeat(300);
+  const assets = [
+    { id, type: 'repository', value: 'github.com/a/a' },
+    { id: 'B', type: 'repository', value: 'github.com/b/b' },
+  ];
+  const finding = { type: 'vulnerability', title: 'T', severity: 'low', asset_ref: id };
+  const [draft] = drafts(decodeCtis(ctis([finding], { assets }), {}));
+  assert.equal(draft?.asset, 0);
 });

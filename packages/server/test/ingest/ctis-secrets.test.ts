@@ -226,3 +226,71 @@ test('what the producer masked is left as it is, and rule and path keep their wo
   assert.deepEqual([ruleId, path], ['hardcoded-string-password', 'config2024.yml']);
   assert.deepEqual(detail.secret, { masked_value: 'AKIA****MPLE' });
 });
+
+test('no URL brings credentials with it, wherever it stands', () => {
+  const url = 'https://bob:hunter2@h/x?q=1&sig=ZZZ#access_token=YYY';
+  const shown = 'https://h/x?q=1&sig=***#access_token=***';
+  const finding = {
+    type: 'vulnerability',
+    title: 'T',
+    severity: 'low',
+    hosted_viewer_uri: url,
+    work_item_uris: [url],
+    references: [url],
+    vulnerability: { cve_id: 'CVE-2020-1111', data_source: { url } },
+    attachments: [{ artifact_location: { uri: url } }],
+    properties: { link: url },
+    evidence_items: [{ kind: 'http_exchange', http: { request: { url } } }],
+  };
+  const { detail } = onlyDraft(decodeCtis(ctis([finding]), {}));
+  const text = JSON.stringify(detail);
+  assert.doesNotMatch(text, /hunter2|ZZZ|YYY/);
+  assert.equal(text.split(shown).length - 1, 7);
+});
+
+test('of the parameters of an endpoint only names are carried', () => {
+  const endpoint = {
+    origin: 'https://shop.example',
+    path: '/a?x=1',
+    url: 'https://shop.example/a?mail=ada@example.com',
+    params: [
+      { location: 'query', name: 'q', value: 'ada@example.com', example: 'ada@example.com' },
+    ],
+  };
+  const report = decodeCtis(ctis([], { endpoints: [endpoint] }), {});
+  const [read] = report.endpoints.usable;
+  assert.deepEqual(read?.document.params, [{ location: 'query', name: 'q' }]);
+  assert.equal(read?.document.url, 'https://shop.example/a?mail=');
+  assert.doesNotMatch(JSON.stringify(read), /ada/);
+});
+
+test('a mask tells which text is the secret: it is hidden where the report repeats it', () => {
+  const value = 'AKIAIOSFODNN7REALKEY';
+  const finding = (masked_value: string) => ({
+    type: 'secret',
+    title: `AWS key ${value}`,
+    message: `found KEY=${value}.`,
+    severity: 'high',
+    secret: { masked_value },
+    location: { path: '.env', start_line: 1 },
+  });
+  expectHidden(visibleText(ctis([finding('AKIA***LKEY')])), value);
+  expectHidden(visibleText(ctis([finding('AKIA…LKEY')])), value);
+  assert.ok(visibleText(ctis([finding('***')])).includes('AWS key'));
+  assert.ok(visibleText(ctis([finding('f***d')])).includes('found KEY='));
+});
+
+test('other words for a secret, and a secret in a list, hide the value as well', () => {
+  const value = 'AKIAIOSFODNN7REALKEY';
+  const location = { path: '.env', start_line: 1, snippet: `KEY=${value}` };
+  for (const type of ['secrets', 'Credential', 'credentials']) {
+    const document = ctis([{ type, title: value, severity: 'high', location }]);
+    expectHidden(visibleText(document), value);
+    assert.equal(onlyDraft(decodeCtis(document, {})).type, 'secret');
+  }
+  const listed = { type: 'vulnerability', title: value, severity: 'high', secret: [{ value }] };
+  expectHidden(visibleText(ctis([listed])), value);
+  const item = { text: value, sensitive: [{ pointer: '/text' }] };
+  const evidence = { type: 'web3', title: value, severity: 'high', evidence_items: item };
+  expectHidden(visibleText(ctis([evidence])), value);
+});

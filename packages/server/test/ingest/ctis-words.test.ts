@@ -295,3 +295,74 @@ test('metadata words are known in their old spellings; a wrong coverage is none'
   });
   assert.deepEqual(warnings, ['unknown_word /coverage_type', 'renamed_member /scope/paths']);
 });
+
+test('one entry where a list is expected, and a list of one where an object is, are read as meant', () => {
+  const { object, warnings } = read('finding', {
+    vulnerability: [{ cve_id: 'CVE-2020-1234', cwe_ids: 'CWE-89' }],
+    location: [{ path: 'a.c' }],
+    evidence_items: { kind: 'raw_text' },
+    stacks: { frames: { module: 'm' } },
+    tags: 'x',
+    references: 'https://h/',
+    work_item_uris: [],
+    web: [],
+    related_locations: {},
+  });
+  assert.deepEqual(object, {
+    vulnerability: { cve_id: 'CVE-2020-1234', cwe_ids: ['CWE-89'] },
+    location: { path: 'a.c' },
+    evidence_items: [{ kind: 'raw_text' }],
+    stacks: [{ frames: [{ module: 'm' }] }],
+    tags: ['x'],
+    references: ['https://h/'],
+    work_item_uris: [],
+  });
+  assert.deepEqual(
+    warnings,
+    [
+      '/vulnerability',
+      '/vulnerability/0/cwe_ids',
+      '/location',
+      '/evidence_items',
+      '/stacks',
+      '/stacks/frames',
+      '/tags',
+      '/references',
+    ].map((pointer) => `wrong_type ${pointer}`),
+  );
+});
+
+test('what has another shape is kept under properties, credentials in it masked', () => {
+  const { object, warnings } = read('finding', {
+    location: [{ path: 'a.c' }, { path: 'b.c' }],
+    stacks: 5,
+    evidence_items: 'password=hunter2',
+    tags: { a: 'b' },
+    references: '',
+  });
+  assert.deepEqual(object, {
+    references: '',
+    properties: {
+      location: [{ path: 'a.c' }, { path: 'b.c' }],
+      stacks: 5,
+      evidence_items: 'password=***',
+      tags: { a: 'b' },
+    },
+  });
+  assert.equal(warnings.length, 4);
+});
+
+test('a line or column that is no whole number is kept aside with a warning', () => {
+  const { object, warnings } = read('location', { start_line: 2, start_column: 1.5 });
+  assert.deepEqual(object, { start_line: 2, properties: { start_column: 1.5 } });
+  assert.deepEqual(warnings, ['out_of_range /start_column']);
+});
+
+test('where no word says how bad it is, the first CVSS score of any source does', () => {
+  const draft = (scores: object[]) =>
+    onlyDraft(decodeCtis(ctis([{ ...FINDING, severity: 'unknown', scores }]), {}));
+  const cvss = { system: 'cvss', version: '3.1', value: 9.8 };
+  assert.equal(draft([{ system: 'epss', value: 0.9 }, cvss]).severity, 'critical');
+  assert.equal(draft([{ ...cvss, version: '2.0' }]).severity, 'high');
+  assert.equal(draft([{ system: 'vpr', value: 9 }]).severity, 'medium');
+});

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sha256Hex } from '../../src/ingest/ctis-recipes.rules.ts';
 import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
+import { isSuppressedAt } from '../../src/ingest/draft.rules.ts';
 import { decodeCtis, ctis, drafts, onlyDraft, warningCodes } from './readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
@@ -332,4 +333,23 @@ test('assets, dependencies and relationships are read item by item', () => {
     report.relationships.rejections.map(({ code }) => code),
     ['relationship_to_itself', 'type_missing', 'asset_ref_unknown'],
   );
+});
+
+test('a suppression lasts until its end, and for ever where it names none that can be read', () => {
+  const until = (expires_at: unknown) => one({ suppression: { expires_at, reason: 'x' } });
+  const end = Date.UTC(2030, 0, 2);
+  for (const text of ['2030-01-02T00:00:00Z', '2030-01-02T02:00:00+02:00', '2030-01-01']) {
+    const draft = { ...until(text), detail: () => ({}) };
+    assert.equal(draft.suppressedUntil, end);
+    assert.deepEqual(
+      [end - 1, end].map((time) => isSuppressedAt(draft, time)),
+      [true, false],
+    );
+  }
+  for (const none of [undefined, '', '0001-01-01T00:00:00Z', 'soon', '2030-13-01']) {
+    const draft = { ...until(none), detail: () => ({}) };
+    assert.equal(isSuppressedAt(draft, Number.MAX_SAFE_INTEGER), true);
+  }
+  const report = decodeCtis(ctis([{ ...FINDING, suppression: { expires_at: 'soon' } }]), {});
+  assert.deepEqual(warningCodes(report), ['time_unreadable']);
 });

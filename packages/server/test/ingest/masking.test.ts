@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { boundedCopy, newBudget } from '../../src/ingest/bounded.decode.ts';
 import {
   isCredentialName,
   isMasked,
@@ -11,6 +12,7 @@ import {
   maskSnippet,
   maskValue,
 } from '../../src/ingest/masking.rules.ts';
+import { Notes } from '../../src/ingest/report-notes.decode.ts';
 
 test('a masked value shows at most four characters at an end and at most half of itself', () => {
   fc.assert(
@@ -52,10 +54,25 @@ test('credentials are known by name in any spelling, other members are not', () 
     'api_key',
     'clientSecret',
     'TOKEN',
+    'X-Auth',
+    'X-Session',
+    'DB_PASSWORD',
+    'refreshTokens',
+    'jwt',
+    'PHPSESSID',
   ]) {
     assert.equal(isCredentialName(name), true, name);
   }
-  for (const name of ['secret_type', 'tokens_count', 'author', 'content-type', '']) {
+  for (const name of [
+    'secret_type',
+    'tokens_count',
+    'author',
+    'content-type',
+    'tokenUrl',
+    'authority',
+    'passed',
+    '',
+  ]) {
     assert.equal(isCredentialName(name), false, name);
   }
 });
@@ -67,4 +84,76 @@ test('values after credential names and repeats of a secret are masked in texts'
     '{"access_token": "***", "x": 1}',
   );
   assert.equal(maskOccurrences('see hunter2hunter2 here', 'hunter2hunter2'), 'see hun***er2 here');
+});
+
+test('of a credential nothing is left, whatever its value is made of', () => {
+  const long = 'x'.repeat(700);
+  for (const [text, shown] of [
+    ['Cookie: a=1; sid=SECRET\r\nHost: h', 'Cookie: ***\r\nHost: h'],
+    ['Set-Cookie: a=1; Path=/; b=SECRET', 'Set-Cookie: ***'],
+    [`Authorization: Bearer ${long}\nHost: h`, 'Authorization: ***\nHost: h'],
+    [`x_token=${long}&b=2`, 'x_token=***&b=2'],
+    ['Authorization: Digest username="bob", response="SECRET"', 'Authorization: ***'],
+    ['{"password":"a\\",b;c","x":1}', '{"password":"***","x":1}'],
+    ['{\\"password\\":\\"hunter2\\",\\"x\\":1}', '{\\"password\\":\\"***\\",\\"x\\":1}'],
+    ['{\\"password\\":\\"\\",\\"x\\":1}', '{\\"password\\":\\"\\",\\"x\\":1}'],
+    ['<password>x</password>', '<password>***</password>'],
+    ['<a:apiKey b="c"><![CDATA[x]]></a:apiKey>', '<a:apiKey b="c">***</a:apiKey>'],
+    ['curl -u bob:hunter2 https://h/', 'curl -u bob:*** https://h/'],
+    ['curl --user "bob:hunter 2" https://h/', 'curl --user "bob:***" https://h/'],
+    ['GET https://bob:hunter2@h/x', 'GET https://***@h/x'],
+    ['author: Ada; X-Auth: abc; b', 'author: Ada; X-Auth: ***; b'],
+    ['-----BEGIN PRIVATE KEY-----\nMII\n-----END', '-----BEGIN PRIVATE KEY-----***-----END'],
+  ] as const) {
+    assert.equal(maskAssignments(text), shown);
+  }
+});
+
+/** What credentials are found by, in any order. */
+const marks = `token password= Cookie: auth -u " -u " " ' \\" \\ = : := :// @ / < > <token> <![CDATA[ , ; & - a 1`;
+const piece = fc.constantFrom(' ', '\t', '\n', '-----BEGIN PRIVATE KEY-----', ...marks.split(' '));
+
+test('masking what is masked changes nothing', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 24 }), (pieces) => {
+      const once = maskAssignments(pieces.join(''));
+      assert.equal(maskAssignments(once), once);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a text made of nothing but what is looked for is masked, however long it is', () => {
+  // Where a step needed the square of the length, one of these would take minutes.
+  fc.assert(
+    fc.property(piece, piece, piece, (first, second, third) => {
+      const text = first + second.repeat(50_000) + third.repeat(50_000);
+      assert.ok(maskAssignments(text).length > 0);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a credential name hides all that stands under it, but for a yes or no', () => {
+  const shown = (value: object) => boundedCopy(value, new Notes(), newBudget());
+  const key = 'AKIAIOSFODNN7EXAMPLE';
+  for (const value of [
+    { secret: { value: key } },
+    { tokens: [key] },
+    { password: ['x'] },
+    { pwd: 1234 },
+    { env: [{ key: 'DB_PASSWORD', value: 'x' }] },
+    { headers: [{ Name: 'X-Session', Value: { text: 'x' } }] },
+  ]) {
+    const text = JSON.stringify(shown(value));
+    assert.match(text, /\*\*\*/);
+    assert.doesNotMatch(text, /AKIA|"x"|1234/);
+  }
+  const plain = {
+    secret_type: 'jwt',
+    has_password: true,
+    web3: { chain: 'ethereum', token: { symbol: 'T' } },
+    match: [{ matcher: 'word' }],
+  };
+  assert.deepEqual(shown(plain), plain);
 });

@@ -80,3 +80,20 @@ test('a log whose runs are null has none, and says so', () => {
   assert.deepEqual([...report.items()], []);
   assert.ok(warningCodes(report).includes('results_missing'));
 });
+
+test('suppressions end when the last of them does; one without an end has none', () => {
+  const until = (...ends: (string | undefined)[]) =>
+    oneResult({
+      suppressions: ends.map((expiration) => ({
+        kind: 'external',
+        status: 'Accepted',
+        properties: expiration === undefined ? {} : { expiration },
+      })),
+    });
+  const ended = until('2025-02-11', '2025-02-12T08:00:00Z');
+  assert.equal(ended.suppressed, true);
+  assert.equal(ended.suppressedUntil, Date.UTC(2025, 1, 12, 8));
+  assert.equal(until('2025-02-11').suppressedUntil, Date.UTC(2025, 1, 12));
+  assert.equal(until('2025-02-11', undefined).suppressedUntil, undefined);
+  assert.equal(until('never').suppressedUntil, undefined);
+});

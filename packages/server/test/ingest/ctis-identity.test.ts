@@ -1,0 +1,69 @@
+// What tells one CTIS finding from another: findings about different things never become one.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { evidenceOf } from '../../src/ingest/evidence.rules.ts';
+import { decodeCtis, ctis, drafts } from './readers.ts';
+
+const key = Buffer.alloc(32, 1);
+
+/** How many different findings these are, each with a rule, a title and a severity. */
+function distinct(findings: readonly object[]): number {
+  const common = { type: 'vulnerability', title: 'T', severity: 'high', rule_id: 'nmap-vulners' };
+  const read = drafts(decodeCtis(ctis(findings.map((finding) => ({ ...common, ...finding })))));
+  // The detail has no part in evidence.
+  return new Set(
+    read.map((draft) =>
+      evidenceOf({ ...draft, detail: () => draft.detail }, key).content.toString('hex'),
+    ),
+  ).size;
+}
+
+test('one rule that reports two vulnerabilities of one host reports two findings', () => {
+  const ids = ['CVE-2020-1111', 'CVE-2020-2222'].map((cve_id) => ({ vulnerability: { cve_id } }));
+  const network = { host: 'h', port: 443, protocol: 'tcp' };
+  assert.equal(distinct(ids.map((one) => ({ ...one, network }))), 2);
+  assert.equal(distinct(ids), 2);
+  assert.equal(distinct(ids.map((one) => ({ ...one, message: one.vulnerability.cve_id }))), 2);
+  const same = { vulnerability: { cve_id: 'CVE-2020-1111' } };
+  assert.equal(
+    distinct([
+      { ...same, message: 'on a' },
+      { ...same, message: 'on b' },
+    ]),
+    2,
+  );
+});
+
+test('a control that a finding is mapped to is not what the finding is about', () => {
+  const compliance = { framework: 'pci-dss', control_id: '6.2', result: 'fail' };
+  const packages = ['openssl', 'libssl'].map((name) => ({
+    compliance,
+    vulnerability: { cve_id: 'CVE-2020-1111', package: name },
+  }));
+  assert.equal(distinct(packages), 2);
+  const code = ['a(x)', 'b(y)'].map((snippet) => ({
+    compliance,
+    location: { path: 'a.c', snippet },
+  }));
+  assert.equal(distinct(code), 2);
+  assert.equal(distinct(code.map((one) => ({ ...one, type: 'compliance' }))), 1);
+  const resources = ['a', 'b'].map((resource_name) => ({ misconfiguration: { resource_name } }));
+  assert.equal(distinct(resources), 2);
+});
+
+test('a path beside a web address takes nothing from what the address says', () => {
+  const pages = [1, 2].map((n) => ({
+    message: 'sqli',
+    location: { path: 'index.php' },
+    web: {
+      url: `https://shop.example/p${n}?q=1`,
+      method: 'GET',
+      parameter: { location: 'query', name: `p${n}` },
+    },
+  }));
+  assert.equal(distinct(pages), 2);
+  const web = { url: 'https://shop.example/', method: 'GET' };
+  const code = ['a.php', 'b.php'].map((path) => ({ web, location: { path } }));
+  assert.equal(distinct(code), 2);
+});
