@@ -178,13 +178,16 @@ function withoutMuster(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-/** Asks again until `probe` gives something, bounded by the run's own hang guard. For conditions, never for time. */
+/**
+ * Asks again until `probe` gives something, bounded by the run's own hang guard. For conditions, never for time. Asks less
+ * often the longer it takes: what is waited for needs the same two processors.
+ */
 export async function eventually<T>(
   probe: () => Promise<T | null | undefined | false>,
 ): Promise<T> {
-  while (true) {
+  for (let pauseMs = 10; ; pauseMs = Math.min(1.3 * pauseMs, 100)) {
     const found = await probe();
     if (found !== null && found !== undefined && found !== false) return found;
-    await systemClock.sleep(20);
+    await systemClock.sleep(pauseMs);
   }
 }
