@@ -112,6 +112,11 @@ export function useMayChange(): boolean {
   return role === 'analyst' || role === 'admin';
 }
 
+/** Admins also act on runners and keys. */
+export function useIsAdmin(): boolean {
+  return useMe().data?.role === 'admin';
+}
+
 interface PageReply<Item> {
   readonly items: Item[];
   readonly next: string | null;

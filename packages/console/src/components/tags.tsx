@@ -61,6 +61,14 @@ const MARKS: Readonly<Record<string, readonly [shape: Shape, tone: Tone]>> = {
   active: ['play', 'quiet'],
   paused: ['pause', 'busy'],
   revoked: ['barred', 'bad'],
+  draining: ['pause', 'busy'],
+  cloned: ['twins', 'bad'],
+  clock_skew: ['half', 'busy'],
+  // Keys.
+  candidate: ['ring', 'busy'],
+  superseded: ['half', 'quiet'],
+  proven: ['check', 'good'],
+  retired: ['square', 'quiet'],
   // Uploads and receipts.
   receiving: ['up', 'busy'],
   received: ['ring', 'busy'],

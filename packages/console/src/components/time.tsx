@@ -23,7 +23,8 @@ export function Ago({ iso }: { readonly iso: string }) {
 
 const TICK_MS = 1000;
 
-const tick = (): number => Math.floor(Date.now() / TICK_MS) * TICK_MS;
+/** Now, in whole seconds. */
+export const tick = (): number => Math.floor(Date.now() / TICK_MS) * TICK_MS;
 
 function everyTick(listener: () => void): () => void {
   const timer = setInterval(listener, TICK_MS);

@@ -1,15 +1,19 @@
-// One command: its way so far, its attempts, its payload and its result.
+// One command: why it waits, its way so far, its attempts and reports, its log, its payload and its
+// result.
 
 import { type Command, endpoints, type ReplyOf } from '@muster/contract';
 import { REFRESH_MS, request, useMayChange, useOne } from '../api.ts';
 import { CancelCommandButton, isCancelable } from '../components/cancel-command.tsx';
+import { LogSection } from '../components/command-log.tsx';
+import { UploadsSection } from '../components/command-uploads.tsx';
+import { WaitingSection } from '../components/command-waiting.tsx';
 import { type Fact, Facts, Section } from '../components/facts.tsx';
 import { Foreign, ForeignBlock } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { OneView } from '../components/one-view.tsx';
 import { RunnerLink } from '../components/runner-link.tsx';
 import { StateTag } from '../components/tags.tsx';
-import { Time } from '../components/time.tsx';
+import { Ago, Time } from '../components/time.tsx';
 import { jsonText, words } from '../format.ts';
 import { hrefTo } from '../route.ts';
 
@@ -51,12 +55,15 @@ function CommandView({ command }: { readonly command: CommandWithAttempts }) {
           <ForeignBlock text={command.error_message} />
         </Section>
       )}
+      {command.status === 'pending' ? <WaitingSection id={command.id} /> : null}
       <Section title="Its way so far">
         <Facts facts={factsOf(command)} />
       </Section>
       <Section title="Attempts">
         <Attempts command={command} />
       </Section>
+      <UploadsSection uploads={command.uploads} />
+      <LogSection key={command.id} id={command.id} />
       <Section title="Payload">
         <Document value={command.payload} none="It carries none." />
       </Section>
@@ -79,7 +86,9 @@ function factsOf(command: Command): Fact[] {
   return [
     ['For', runnerId === null ? 'whichever claims it first' : <RunnerLink id={runnerId} />],
     ['Held by', holderId === null ? null : <RunnerLink id={holderId} />],
+    ['Asked of the runner', targetText(command)],
     ['Priority', command.priority],
+    ['Progress', progressOf(command)],
     ['Created', timeOrNull(command.created_at)],
     ['Created by', <Foreign key="by" text={command.created_by} />],
     ['Not before', timeOrNull(command.scheduled_at)],
@@ -93,6 +102,28 @@ function factsOf(command: Command): Fact[] {
     ['Attempts', `${command.attempt} of ${command.max_attempts}`],
     ['Id', <code key="id">{command.id}</code>],
   ];
+}
+
+/** "region=eu; semgrep; docker": what a runner must have to take it. */
+function targetText({ target }: Command): string | null {
+  if (target === null) return null;
+  const labels = Object.entries(target.labels).map((label) => label.join('='));
+  return [...labels, ...target.tools, ...target.capabilities].join('; ');
+}
+
+function progressOf({ progress }: Command) {
+  if (progress === null) return null;
+  const { percent, message, at } = progress;
+  return (
+    <>
+      {percent === undefined ? null : (
+        <>
+          <progress max={100} value={percent} aria-label="Progress" /> {percent} %{' '}
+        </>
+      )}
+      {message === undefined ? null : <Foreign text={message} />} <Ago iso={at} />
+    </>
+  );
 }
 
 function Attempts({ command: { attempts } }: { readonly command: CommandWithAttempts }) {

@@ -1,15 +1,41 @@
-// One runner: what it last said of itself, and the ways to its uploads and commands.
+// One runner: what it last said of itself and what it measured, its keys, and the ways to its uploads
+// and commands.
 
 import { endpoints, type Runner } from '@muster/contract';
-import { REFRESH_MS, request, useOne } from '../api.ts';
+import { lazy, Suspense } from 'react';
+import { REFRESH_MS, request, useIsAdmin, useOne } from '../api.ts';
 import { Facts, Section } from '../components/facts.tsx';
 import { Foreign, ForeignBlock } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { OneView } from '../components/one-view.tsx';
+import { RunnerActions } from '../components/runner-actions.tsx';
+import { KeysSection } from '../components/runner-keys.tsx';
 import { StateTag } from '../components/tags.tsx';
 import { Ago, Time } from '../components/time.tsx';
-import { jsonText } from '../format.ts';
+import { jsonText, numberText } from '../format.ts';
 import { hrefTo } from '../route.ts';
+
+/**
+ * Charts come with a library of their own, which no other page needs. It may be gone from a server
+ * that was upgraded meanwhile.
+ */
+const MetricsSection = lazy(async () => {
+  try {
+    const { MetricsSection: section } = await import('../components/runner-metrics.tsx');
+    return { default: section };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { default: NoCharts };
+  }
+});
+
+function NoCharts() {
+  return (
+    <Section title="What it measured">
+      <p role="alert">The charts could not be loaded. Load this page again.</p>
+    </Section>
+  );
+}
 
 const BACK = { href: hrefTo('fleet'), label: 'Fleet' };
 
@@ -27,7 +53,7 @@ export function RunnerPage({ id }: { readonly id: string }) {
 }
 
 function RunnerView({ runner }: { readonly runner: Runner }) {
-  const labels = Object.entries(runner.labels);
+  const isAdmin = useIsAdmin();
   return (
     <>
       <Heading
@@ -49,40 +75,80 @@ function RunnerView({ runner }: { readonly runner: Runner }) {
         <a className="button" href={hrefTo('commands', null, { runner_id: runner.id })}>
           Its commands
         </a>
+        {isAdmin ? <RunnerActions runner={runner} /> : null}
       </Heading>
-      <Section title="About it">
-        <Facts
-          facts={[
-            [
-              'Last seen',
-              runner.last_seen_at === null ? 'never' : <Ago iso={runner.last_seen_at} />,
-            ],
-            ['Reports every', `${runner.interval_seconds} s`],
-            ['Version', runner.version === null ? null : <Foreign text={runner.version} />],
-            ['Host', runner.hostname === null ? null : <Foreign text={runner.hostname} />],
-            ['Region', runner.region === null ? null : <Foreign text={runner.region} />],
-            [
-              'Labels',
-              labels.length === 0 ? null : labels.map((label) => label.join('=')).join(', '),
-            ],
-            ['Created', <Time key="time" iso={runner.created_at} />],
-            ['Created by', <Foreign key="by" text={runner.created_by} />],
-            ['Id', <code key="id">{runner.id}</code>],
-          ]}
-        />
-      </Section>
-      <Section title="Last heartbeat">
-        {runner.reported_at === null ? (
-          <p>It has not sent one yet. Start it with its key: the first heartbeat shows up here.</p>
-        ) : (
-          <>
-            <p>
-              As received <Ago iso={runner.reported_at} />:
-            </p>
-            <ForeignBlock text={jsonText(runner.reported)} />
-          </>
-        )}
-      </Section>
+      <Warnings runner={runner} />
+      <About runner={runner} />
+      <Suspense>
+        <MetricsSection id={runner.id} />
+      </Suspense>
+      {isAdmin ? <KeysSection runnerId={runner.id} /> : null}
+      <LastHeartbeat runner={runner} />
     </>
+  );
+}
+
+/** Below a second it says more about the network than about the clock. */
+function skewText(skewMs: number | null): string | null {
+  if (skewMs === null) return null;
+  const seconds = Math.round(Math.abs(skewMs) / 1000);
+  if (seconds === 0) return 'right';
+  return `${numberText(seconds)} s ${skewMs > 0 ? 'ahead' : 'behind'}`;
+}
+
+function Warnings({ runner: { warnings } }: { readonly runner: Runner }) {
+  if (warnings.length === 0) return null;
+  return (
+    <Section title="Look at this">
+      <ul className="places">
+        {warnings.map(({ code, detail }) => (
+          <li key={code}>
+            <StateTag state={code} /> <Foreign text={detail} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function About({ runner }: { readonly runner: Runner }) {
+  const labels = Object.entries(runner.labels);
+  return (
+    <Section title="About it">
+      <Facts
+        facts={[
+          ['Last seen', runner.last_seen_at === null ? 'never' : <Ago iso={runner.last_seen_at} />],
+          ['Reports every', `${runner.interval_seconds} s`],
+          ['Version', runner.version === null ? null : <Foreign text={runner.version} />],
+          ['Host', runner.hostname === null ? null : <Foreign text={runner.hostname} />],
+          ['Region', runner.region === null ? null : <Foreign text={runner.region} />],
+          [
+            'Labels',
+            labels.length === 0 ? null : labels.map((label) => label.join('=')).join(', '),
+          ],
+          ['Its clock', skewText(runner.clock_skew_ms)],
+          ['Created', <Time key="time" iso={runner.created_at} />],
+          ['Created by', <Foreign key="by" text={runner.created_by} />],
+          ['Id', <code key="id">{runner.id}</code>],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function LastHeartbeat({ runner }: { readonly runner: Runner }) {
+  return (
+    <Section title="Last heartbeat">
+      {runner.reported_at === null ? (
+        <p>It has not sent one yet. Start it with its key: the first heartbeat shows up here.</p>
+      ) : (
+        <>
+          <p>
+            As received <Ago iso={runner.reported_at} />:
+          </p>
+          <ForeignBlock text={jsonText(runner.reported)} />
+        </>
+      )}
+    </Section>
   );
 }

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { call, endpoints } from '@muster/contract';
+import { type CallInput, call, type Endpoint, endpoints, type ReplyOf } from '@muster/contract';
 import { browserMissing, openBrowser, type TestBrowser } from '../../../../tools/browser.ts';
 import { startServer, type TestServer } from '../harness.ts';
 import { assertBuilt, FINDINGS, HOSTILE_TITLE, handIn, signIn, visit, visitAs } from './visit.ts';
@@ -189,13 +189,102 @@ describe('the console', { skip: browserMissing() }, () => {
     assertNoFaults();
   });
 
+  test('follows a command: why it waits, then its progress, its log line by line and its report', async () => {
+    const made = await asOperator(server, endpoints.createCommand, {
+      body: {
+        type: 'scan',
+        payload: { scanner: 'probe', target: 'https://github.com/example/shop' },
+        target: { tools: ['probe'] },
+      },
+    });
+    const hash = `#/commands/${made.id}`;
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash });
+    const reasons = page.getByRole('table', { name: 'What keeps each runner from taking it' });
+    await reasons.getByText('It reports no tool probe').waitFor();
+    const runner = { baseUrl: server.url, key: server.runnerKey };
+    await call(endpoints.heartbeat, { body: { scanners: ['probe'] } }, runner);
+    await reasons.getByText('With its next poll').waitFor();
+    const params = { id: made.id };
+    await call(endpoints.acknowledgeCommand, { params }, runner);
+    await call(endpoints.reportProgress, { params, body: { percent: 40 } }, runner);
+    await page.getByText('40 %').waitFor();
+    const log = page.getByRole('region', { name: 'Log' });
+    for (const [offset, line] of ['cloning', 'scanning'].entries()) {
+      await call(endpoints.appendLog, { params, body: { offset, lines: [line] } }, runner);
+      await log.getByText(line).waitFor();
+    }
+    const report = {
+      version: '2.1.0',
+      runs: [{ tool: { driver: { name: 'Probe' } }, results: [] }],
+    };
+    const headers = {
+      authorization: `Bearer ${server.runnerKey}`,
+      'x-openctem-command-id': made.id,
+    };
+    const init = { method: 'POST', headers, body: JSON.stringify(report) };
+    const answer = await fetch(`${server.url}/api/v1/agent/ingest/sarif`, init);
+    assert.equal(answer.status, 201);
+    await call(endpoints.completeCommand, { params, body: { result: { done: true } } }, runner);
+    await page.getByRole('region', { name: 'Its report' }).getByText('0 findings').waitFor();
+    await page.getByRole('status').filter({ hasText: 'completed' }).waitFor();
+    assertNoFaults();
+  });
+
+  test('shows what a runner measured, in words beside the charts', async () => {
+    const options = { baseUrl: server.url, key: server.runnerKey };
+    await call(endpoints.heartbeat, { body: { cpu_percent: 37, memory_percent: 52 } }, options);
+    const { page, assertNoFaults } = await visitAs(browser, server);
+    await page.getByRole('link', { name: 'first-runner' }).click();
+    await page.getByRole('figure').getByText('Processor: last 37 %').waitFor();
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('Last 30 days');
+    await page.getByRole('figure').getByText('Memory: last 52 %').waitFor();
+    assert.equal(await page.locator('canvas').count(), 1);
+    assertNoFaults();
+  });
+
+  test('pauses a runner and lets it go on', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server);
+    await page.getByRole('link', { name: 'first-runner' }).click();
+    for (const [action, confirm, state] of [
+      ['Pause', 'Pause it', 'paused'],
+      ['Resume', 'Let it go on', 'active'],
+    ] as const) {
+      await page.getByRole('button', { name: `${action}…` }).click();
+      await page.getByRole('dialog').getByRole('button', { name: confirm }).click();
+      await page.locator('.heading').getByText(state).waitFor();
+    }
+    assertNoFaults();
+  });
+
+  test('rolls a key, shows its successor once, and revokes the old one', async () => {
+    const runner = await asOperator(server, endpoints.createRunner, { body: { name: 'rolled' } });
+    const { page, assertNoFaults } = await visitAs(browser, server, {
+      hash: `#/fleet/${runner.runner.id}`,
+    });
+    const keys = page.getByRole('table', { name: 'Keys of this runner' });
+    await keys.getByRole('button', { name: /^Roll the key/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Roll this key' });
+    await dialog.getByRole('button', { name: 'Make the new key' }).click();
+    const shown = await dialog.getByRole('region', { name: 'The new key' }).textContent();
+    const options = { baseUrl: server.url, key: String(shown).trim() };
+    await call(endpoints.heartbeat, { body: {} }, options);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    assert.equal(await page.getByText(options.key).count(), 0);
+    await keys.getByRole('button', { name: `Revoke the key ${runner.key.prefix}` }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click();
+    await keys.getByText('revoked').waitFor();
+    const old = { baseUrl: server.url, key: runner.api_key };
+    await assert.rejects(call(endpoints.heartbeat, { body: {} }, old), { status: 401 });
+    assertNoFaults();
+  });
+
   test('is nowhere wider than a screen of 400 px', async () => {
     const { page, assertNoFaults } = await visitAs(browser, server, { width: 400 });
     for (const [name, sign] of [
       ['Findings', '50 findings'],
-      ['Uploads', '1 upload'],
+      ['Uploads', '2 uploads'],
       ['Assets', '1 asset'],
-      ['Fleet', '1 runner'],
+      ['Fleet', '2 runners'],
     ] as const) {
       await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }).click();
       await page.getByRole('status').filter({ hasText: sign }).waitFor();
@@ -218,6 +307,14 @@ describe('the console', { skip: browserMissing() }, () => {
     }
   });
 });
+
+async function asOperator<E extends Endpoint>(
+  { url, operatorToken }: TestServer,
+  endpoint: E,
+  input: CallInput<E>,
+): Promise<ReplyOf<E>> {
+  return (await call(endpoint, input, { baseUrl: url, key: operatorToken })).body;
+}
 
 /** With the token itself: it is the only one. */
 async function revokeOperator({ url, operatorToken }: TestServer): Promise<void> {

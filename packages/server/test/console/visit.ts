@@ -47,7 +47,8 @@ export async function visit(
   options: { readonly width?: number; readonly hash?: string } = {},
 ): Promise<Visit> {
   const viewport = { width: options.width ?? 1200, height: 800 };
-  const page = await browser.newPage({ viewport });
+  // Without one a headless browser may name its language in a way that no reader's does.
+  const page = await browser.newPage({ viewport, locale: 'en-US' });
   const faults: string[] = [];
   let refused = 0;
   page.on('console', (message) => {

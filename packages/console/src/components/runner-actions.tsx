@@ -1,0 +1,110 @@
+// Pausing a runner and letting it go on, and shutting it out for good, for admins.
+
+import { endpoints, type Runner } from '@muster/contract';
+import { useRef, useState } from 'react';
+import { request, useChange } from '../api.ts';
+import { useFocusHandover } from '../focus.ts';
+import { announce } from '../notice.ts';
+import { Dialog } from './dialog.tsx';
+import { ProblemBox } from './problem-box.tsx';
+
+const ACTIONS = {
+  pause: {
+    endpoint: endpoints.pauseRunner,
+    button: 'Pause…',
+    title: 'Pause this runner?',
+    text: 'It takes no more commands. What it holds goes on, and so do its reports.',
+    confirm: 'Pause it',
+    done: 'The runner is paused.',
+  },
+  resume: {
+    endpoint: endpoints.resumeRunner,
+    button: 'Resume…',
+    title: 'Let this runner go on?',
+    text: 'It takes commands again, from its next poll on.',
+    confirm: 'Let it go on',
+    done: 'The runner goes on.',
+  },
+  revoke: {
+    endpoint: endpoints.revokeRunner,
+    button: 'Revoke…',
+    title: 'Shut this runner out?',
+    text: 'All its keys die within a second, for good. Its findings and uploads stay.',
+    confirm: 'Shut it out',
+    done: 'The runner is shut out.',
+  },
+} as const;
+type Action = keyof typeof ACTIONS;
+
+export function RunnerActions({ runner }: { readonly runner: Runner }) {
+  if (runner.admin === 'revoked') return null;
+  return (
+    <>
+      <ActionButton runner={runner} action={runner.admin === 'active' ? 'pause' : 'resume'} />
+      <ActionButton runner={runner} action="revoke" />
+    </>
+  );
+}
+
+function ActionButton({ runner, action }: { readonly runner: Runner; readonly action: Action }) {
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useFocusHandover(button);
+  const { button: label, title } = ACTIONS[action];
+  const close = (): void => setOpen(false);
+  return (
+    <>
+      <button type="button" ref={button} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen ? (
+        <Dialog title={title} onClose={close}>
+          <Question runner={runner} action={action} onClose={close} />
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function Question({
+  runner,
+  action,
+  onClose,
+}: {
+  readonly runner: Runner;
+  readonly action: Action;
+  readonly onClose: () => void;
+}) {
+  const { endpoint, text, confirm, done } = ACTIONS[action];
+  const change = useChange(
+    () => request(endpoint, { params: { id: runner.id } }),
+    ['runner', 'runners', 'runner-keys'],
+    () => {
+      announce(done);
+      onClose();
+    },
+  );
+  return (
+    <>
+      <p>{text}</p>
+      {change.error === null ? null : (
+        <ProblemBox error={change.error} doing="Nothing was changed" />
+      )}
+      <div className="buttons">
+        <button
+          type="button"
+          className="primary"
+          aria-disabled={change.isPending}
+          onClick={() => {
+            if (!change.isPending) change.mutate(undefined);
+          }}
+        >
+          {confirm}
+        </button>
+        <button type="button" onClick={onClose}>
+          Leave it as it is
+        </button>
+      </div>
+    </>
+  );
+}
