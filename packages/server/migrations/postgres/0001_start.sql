@@ -321,7 +321,8 @@ create table scope (
 );
 create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
--- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
+-- The newest analysis of a scope on one ref; coverage: how much its newest report
+-- covers; held_digest remembers an absence that the blinding guard held back.
 create table analysis (
   tenant_id uuid not null,
   ref_id uuid not null,
@@ -330,6 +331,7 @@ create table analysis (
   last_upload_id uuid not null,
   last_seen_at bigint not null,
   commit_sha text collate "C",
+  coverage text not null check (coverage in ('full', 'partial')),
   held_digest bytea,
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)

@@ -321,7 +321,8 @@ create table scope (
 ) strict, without rowid;
 create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
--- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
+-- The newest analysis of a scope on one ref; coverage: how much its newest report
+-- covers; held_digest remembers an absence that the blinding guard held back.
 create table analysis (
   tenant_id blob not null,
   ref_id blob not null,
@@ -330,6 +331,7 @@ create table analysis (
   last_upload_id blob not null,
   last_seen_at integer not null,
   commit_sha text,
+  coverage text not null check (coverage in ('full', 'partial')),
   held_digest blob,
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)

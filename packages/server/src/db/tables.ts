@@ -225,6 +225,7 @@ export interface AnalysisTable {
   last_upload_id: string;
   last_seen_at: number;
   commit_sha: string | null;
+  coverage: 'full' | 'partial';
   held_digest: Uint8Array | null;
   held_count: number;
 }

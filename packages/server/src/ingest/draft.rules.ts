@@ -22,6 +22,8 @@ export interface UploadContext {
   readonly declaredSarif?: true;
   /** The scans that the upload may have been made for, as they stood when it arrived. */
   readonly scans?: readonly ScanContext[];
+  /** It stands for a scan that ended without findings and without a report (clean-scans.ts). */
+  readonly cleanScan?: true;
   /** Only to tell what would become of the report (/ingest/validate): nothing of it is applied. */
   readonly rehearsal?: true;
 }

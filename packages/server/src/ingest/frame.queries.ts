@@ -290,11 +290,32 @@ export async function analysesOf(
     .execute();
 }
 
+/** What is known of one ref, tool by tool and category by category. */
+export async function analysesOnRef(
+  db: Db,
+  tenantId: string,
+  refId: string,
+): Promise<Pick<AnalysisRow, 'tool' | 'category' | 'coverage'>[]> {
+  return await db
+    .selectFrom('analysis')
+    .select(['tool', 'category', 'coverage'])
+    .where('tenant_id', '=', tenantId)
+    .where('ref_id', '=', refId)
+    .execute();
+}
+
 export async function saveAnalyses(db: Db, rows: readonly AnalysisRow[]): Promise<void> {
   await insertRows(db, 'analysis', rows, {
     onConflict: {
       columns: ['tenant_id', 'ref_id', 'tool', 'category'],
-      update: ['last_upload_id', 'last_seen_at', 'commit_sha', 'held_digest', 'held_count'],
+      update: [
+        'last_upload_id',
+        'last_seen_at',
+        'commit_sha',
+        'coverage',
+        'held_digest',
+        'held_count',
+      ],
     },
   });
 }

@@ -5,6 +5,7 @@
 
 import { limits } from '@muster/contract';
 import type { Absence } from './absence.ts';
+import { placeCleanScan } from './clean-scans.ts';
 import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
 import { isRehearsal } from './ending.ts';
@@ -35,7 +36,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   }
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   try {
-    const reading = await openReport(upload, source);
+    const opened = await openReport(upload, source);
+    const reading = { ...opened, report: await placeCleanScan(db, upload, opened.report) };
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
     if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
