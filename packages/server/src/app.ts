@@ -124,17 +124,10 @@ async function wire(
   const series = new MetricBook(database, clock);
   const authenticator = new Authenticator(database, clock, log, metrics.credentialRefused);
   const gate = new CallerGate(authenticator, presence, clock);
-  const workers = ingestWorkers(config, ports, {
-    database,
-    clock,
-    log,
-    ...keys,
-    onEnded: metrics.uploadEnded,
-  });
-  const commands = commandsOf(database, clock, log, presence, {
-    sealKey: keys.sealKey,
-    hasUpload: () => workers.wake(),
-  });
+  const threads = { database, clock, log, ...keys, onEnded: metrics.uploadEnded };
+  const workers = ingestWorkers(config, ports, threads);
+  const uploads = { sealKey: keys.sealKey, hasUpload: () => workers.wake() };
+  const commands = commandsOf(database, clock, log, presence, uploads);
   const { board, wake } = commands;
   const disk = await watchDisk(config, log, ports, database);
   const state = { stopping: false };

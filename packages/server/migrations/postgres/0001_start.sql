@@ -279,6 +279,7 @@ create table idempotency (
 
 -- ---------------------------------------------------------------- assets
 
+-- attributes_at: when the report arrived that has the newest word on the attributes.
 create table asset (
   tenant_id uuid not null references tenant (id),
   id uuid not null,
@@ -290,6 +291,7 @@ create table asset (
   is_fallback smallint not null check (is_fallback in (0, 1)),
   default_ref_id uuid,
   attributes text collate "C",
+  attributes_at bigint not null,
   first_seen_at bigint not null,
   last_seen_at bigint not null,
   created_upload_id uuid not null,

@@ -279,6 +279,7 @@ create table idempotency (
 
 -- ---------------------------------------------------------------- assets
 
+-- attributes_at: when the report arrived that has the newest word on the attributes.
 create table asset (
   tenant_id blob not null references tenant (id),
   id blob not null,
@@ -290,6 +291,7 @@ create table asset (
   is_fallback integer not null check (is_fallback in (0, 1)),
   default_ref_id blob,
   attributes text,
+  attributes_at integer not null,
   first_seen_at integer not null,
   last_seen_at integer not null,
   created_upload_id blob not null,

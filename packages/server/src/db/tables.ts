@@ -194,6 +194,7 @@ export interface AssetTable {
   is_fallback: Flag;
   default_ref_id: string | null;
   attributes: string | null;
+  attributes_at: number;
   first_seen_at: number;
   last_seen_at: number;
   created_upload_id: string;

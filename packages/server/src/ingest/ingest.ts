@@ -78,7 +78,7 @@ async function applyReport(
   const db = deps.database.tenant(upload.tenant_id);
   const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const nowMs = deps.clock.nowMs();
-  const frame = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
+  const frame = await settleFrame(slices, upload, report, needsFallback(report, survey));
   const settled = await settleSites(slices, upload, report, survey, frame, nowMs);
   const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, settled.all) };
   const sites = await markStale(db, upload, settled);

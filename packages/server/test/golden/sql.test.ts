@@ -240,7 +240,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       },
     ]),
   'assets: save facts': (db) =>
-    frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', criticality: null }]),
+    frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', attributes_at: 1, criticality: null }]),
 };
 
 const DIALECTS = {
