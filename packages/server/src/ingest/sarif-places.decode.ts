@@ -1,6 +1,7 @@
 // Where a SARIF result is: artifactLocation → path in the checkout or address (SARIF 2.1.0 §3.4),
 // through originalUriBaseIds (§3.14.14) and the artifacts table (§3.14.15), relative to where the
-// repository's root is mapped (§3.23.8). Each distinct uri is resolved once per run. Nothing is fetched or looked up outside the document. Called by
+// repository's root is mapped (§3.23.8). Distinct uris are
+// resolved once per run, as far as they are remembered. Nothing is fetched or looked up outside the document. Called by
 // sarif-locations.decode.ts and the frame.
 
 import { limits } from '@muster/contract';
@@ -51,6 +52,9 @@ const MAPPED_MAX = 50;
 
 /** Files in archives in images; a cycle ends here. */
 const NESTED_MAX = 8;
+
+/** Places of one base id that are remembered. */
+const REMEMBERED_MAX = 50_000;
 
 /** Chains of base ids are short; a cycle ends here. */
 const BASE_CHAIN_MAX = 16;
@@ -136,7 +140,9 @@ export class Places {
     let place = known.get(uri);
     if (place === undefined) {
       place = this.#placeOf(uri, baseId);
-      known.set(uri, place);
+      // Where every result has a file of its own, remembering serves nobody.
+      if (known.size >= REMEMBERED_MAX) known.clear();
+      if (uri.length <= limits.pathCharsMax) known.set(uri, place);
     }
     return place;
   }

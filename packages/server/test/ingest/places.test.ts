@@ -36,6 +36,7 @@ test('a checkout path with a leading slash is relative, a machine path stays rec
   assert.equal(pathAt('file:////src/x.js'), '/src/x.js');
   assert.equal(pathAt('file:///c:/code/x.c'), 'C:/code/x.c');
   assert.equal(pathAt('c:\\code\\x.c'), 'C:/code/x.c');
+  assert.equal(pathAt('C:code\\x.c'), 'code/x.c', 'relative to where the scanner ran');
 });
 
 test('the same code on another machine has the same path, where the checkout can be told', () => {
@@ -45,6 +46,10 @@ test('the same code on another machine has the same path, where the checkout can
   assert.equal(pathAt('/github/workspace/src/a.ts'), 'src/a.ts');
   const context = { repositoryUrl: 'https://github.com/acme/Shop.git' };
   assert.equal(pathAt('file:///home/ada/code/shop/src/a.ts', {}, {}, context), 'src/a.ts');
+  // A user who is called like the repository; a package that is, in its checkout.
+  assert.equal(pathAt('file:///home/shop/src/shop/lib/a.ts', {}, {}, context), 'lib/a.ts');
+  assert.equal(pathAt('file:///C:/Users/Shop/shop/a.ts', {}, {}, context), 'a.ts');
+  assert.equal(pathAt('file:///home/ada/shop/src/shop/a.py', {}, {}, context), 'src/shop/a.py');
   const invocations = [{ workingDirectory: { uri: 'file:///home/ada/code/' } }];
   assert.equal(pathAt('file:///home/ada/code/src/a.ts', { invocations }), 'src/a.ts');
 });
