@@ -219,6 +219,7 @@ create table upload (
   analyses integer,
   items_total integer,
   items_done integer,
+  runs text collate "C",
   receipt text collate "C",
   problem text collate "C",
   fault text collate "C",

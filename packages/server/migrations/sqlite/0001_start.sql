@@ -219,6 +219,7 @@ create table upload (
   analyses integer,
   items_total integer,
   items_done integer,
+  runs text,
   receipt text,
   problem text,
   fault text,

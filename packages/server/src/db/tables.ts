@@ -138,6 +138,8 @@ export interface UploadTable {
   analyses: number | null;
   items_total: number | null;
   items_done: number | null;
+  /** How the runs of the report went (run-summary.decode.ts). */
+  runs: string | null;
   receipt: string | null;
   problem: string | null;
   /** Why the newest attempt ended without a result. */

@@ -5,6 +5,7 @@
 
 import type { AssetKind, FindingType, Severity } from '@muster/contract';
 import type { Notes } from './report-notes.decode.ts';
+import type { RunSummaries } from './run-summary.decode.ts';
 
 /** What the sender said beside the document (query parameters or X-Muster-* headers, contract §5). */
 export interface UploadContext {
@@ -202,6 +203,8 @@ export interface Report {
   readonly version: string;
   /** The report's own id, if it has one; what the receipt answers as `scan_id`. */
   readonly reportId: string | null;
+  /** How its runs went, for operators. */
+  readonly runs: RunSummaries;
   readonly analyses: readonly AnalysisDraft[];
   readonly assets: FrameList<AssetDraft>;
   readonly components: FrameList<ComponentDraft>;

@@ -50,6 +50,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
       items_total: survey.tally.received,
       items_done: 0,
       analyses: 0,
+      runs: JSON.stringify(reading.report.runs),
       command_id: upload.command_id ?? commandOf(reading.report),
     };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);

@@ -178,6 +178,7 @@ export function newUploadRow(
     analyses: null,
     items_total: null,
     items_done: null,
+    runs: null,
     receipt: null,
     problem: null,
     fault: null,

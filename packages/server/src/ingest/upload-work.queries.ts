@@ -105,6 +105,7 @@ export async function extendLease(
       | 'analyses'
       | 'progress_attempt'
       | 'command_id'
+      | 'runs'
     >
   >,
 ): Promise<number> {

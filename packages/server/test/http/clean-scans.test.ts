@@ -87,6 +87,9 @@ for (const backend of BACKENDS) {
       assert.equal(resolvedBy(upload), 3);
       assert.equal(upload['tool'], 'semgrep');
       assert.equal((upload['context'] as Fields)['cleanScan'], true);
+      const [run] = upload['runs'] as Fields[];
+      assert.equal(run?.['tool_version'], '1.90.0');
+      assert.equal(run['ended_at'], '2026-11-20T08:00:00.000Z');
       assert.equal(await openAt(at), 0);
     });
 
