@@ -301,6 +301,8 @@ export type FindingDetail = {
   properties?: Bag;
   /** Members that neither standard nor reader knows. */
   unknown?: Bag;
+  /** Property bags of what is below a SARIF result, by where they stand in it. */
+  property_bags?: Bag;
   /** What was left out for size: member → how many. */
   omitted?: Record<string, number>;
 };

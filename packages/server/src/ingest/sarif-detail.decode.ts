@@ -11,6 +11,7 @@ import {
 } from '@muster/contract';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringsOf } from './report-notes.decode.ts';
+import { bagsBelow } from './sarif-bags.decode.ts';
 import { cvssDetail } from './sarif-cvss.decode.ts';
 import { exchangeOf } from './sarif-exchange.decode.ts';
 import { attachmentsOf, fixesOf } from './sarif-fixes.decode.ts';
@@ -78,7 +79,7 @@ export function detailOf(result: JsonObject, read: ReadResult, run: SarifRun): F
   addMore(detail, result, reading);
   if (read.suppressions.length > 0) detail.suppressions = [...read.suppressions];
   if (read.ignoredFingerprints !== null) detail.fingerprints_ignored = read.ignoredFingerprints;
-  addBags(detail, result, run);
+  addBags(detail, result, hide, run);
   return detail;
 }
 
@@ -209,18 +210,21 @@ function addMore(detail: FindingDetail, result: JsonObject, reading: Reading): v
   if (path !== null && path !== detail.locations?.[0]?.path) detail.analysis_target = path;
 }
 
-/** Property bag and unknown members, within one budget. */
-function addBags(detail: FindingDetail, result: JsonObject, run: SarifRun): void {
+/** Property bags and unknown members, within one budget. Of a secret those below the result may quote it. */
+function addBags(detail: FindingDetail, result: JsonObject, hide: boolean, run: SarifRun): void {
+  const { notes } = run;
   const properties = objectOf(result.properties);
   const unknown = Object.keys(result).filter((name) => !KNOWN_MEMBERS.has(name));
-  if (properties === null && unknown.length === 0) return;
   const budget = newBudget();
-  const bag = boundedBag(withoutTags(properties), run.notes, budget);
+  const bag = properties === null ? undefined : boundedBag(withoutTags(properties), notes, budget);
   if (bag !== undefined) detail.properties = bag;
-  if (unknown.length === 0) return;
-  const rest = Object.fromEntries(unknown.map((name) => [name, result[name]]));
-  const copy = boundedCopy(rest, run.notes, budget);
-  if (objectOf(copy) !== null) detail.unknown = objectOf(copy) ?? {};
+  if (unknown.length > 0) {
+    const rest = Object.fromEntries(unknown.map((name) => [name, result[name]]));
+    const copy = objectOf(boundedCopy(rest, notes, budget));
+    if (copy !== null) detail.unknown = copy;
+  }
+  const bags = hide ? null : bagsBelow(result, (name) => KNOWN_MEMBERS.has(name), notes, budget);
+  if (bags !== null) detail.property_bags = bags;
 }
 
 /** Tags have a place of their own. */
