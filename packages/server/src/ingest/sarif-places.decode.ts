@@ -62,7 +62,7 @@ const BASE_CHAIN_MAX = 16;
 export class Places {
   readonly #bases = new Map<string, Base>();
   readonly #roots: PathRoots;
-  /** Absolute directories that are the root of a repository, longest first (§3.23.8). */
+  /** Absolute directories that are the root of a repository, longest first (§3.23.8, §3.14.14). */
   readonly #mapped: readonly string[];
   readonly #artifacts: readonly unknown[];
   readonly #hasNested: boolean;
@@ -89,7 +89,8 @@ export class Places {
       const uri = stringOf(objectOf(objectOf(invocation)?.workingDirectory)?.uri);
       if (uri !== null && !isForeignUri(uri)) directories.push(pathOfUri(uri));
     }
-    this.#mapped = mappedRoots(run, this.#bases);
+    const mapped = mappedRoots(run, this.#bases);
+    this.#mapped = mapped.length > 0 ? mapped : namedRoots(this.#bases);
     directories.push(...this.#mapped);
     const absolute = directories.filter(
       (one) => isAbsolutePath(one) && !this.#mapped.some((root) => one.startsWith(`${root}/`)),
@@ -194,6 +195,21 @@ function mappedRoots(run: JsonObject, bases: ReadonlyMap<string, Base>): string[
     if (isAbsolutePath(path)) roots.add(path);
   }
   return [...roots].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+}
+
+/** Ids that the standard and tools use for the root of what was analysed; a bare `ROOT` may be anything. */
+const ROOT_ID = /^%?(?:src|source|repo|repository|project|checkout)_?root%?$/i;
+
+/**
+ * Where another base id is an absolute directory below such a root: without it a file of each would have one path, and two
+ * defects would be one. A lone root needs nothing: its files are relative to it already.
+ */
+function namedRoots(bases: ReadonlyMap<string, Base>): string[] {
+  const roots = [...bases].flatMap(([id, { root }]) => (ROOT_ID.test(id) && root ? [root] : []));
+  const isAbove = (root: string) =>
+    [...bases.values()].some((base) => base.root?.startsWith(`${root}/`) === true);
+  const above = [...new Set(roots)].filter(isAbove);
+  return above.sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
 }
 
 function baseOf(id: string, bases: JsonObject): Base {

@@ -71,6 +71,21 @@ test('base ids are followed to their root; loops and unknown ids end there', () 
   assert.equal(under('SRC', 'file:///home/ada/code/lib/b.ts'), 'lib/b.ts');
 });
 
+test('files of base ids that lie below one root are told apart', () => {
+  const originalUriBaseIds = {
+    '%SRCROOT%': { uri: 'file:///home/ada/shop/' },
+    LIB: { uri: 'file:///home/ada/shop/lib/' },
+    HOME: { uri: 'file:///home/ada/' },
+  };
+  const under = (uriBaseId: string, ids: object = originalUriBaseIds) =>
+    pathAt('a.ts', { originalUriBaseIds: ids }, { uriBaseId });
+  assert.equal(under('%SRCROOT%'), 'a.ts');
+  assert.equal(under('LIB'), 'lib/a.ts');
+  assert.equal(under('HOME'), 'a.ts', 'what is above the root is no part of the checkout');
+  const { LIB } = originalUriBaseIds;
+  assert.equal(under('LIB', { LIB }), 'a.ts', 'nothing else to tell it from');
+});
+
 test('the root of the machine as base id is a root like any other', () => {
   const originalUriBaseIds = { ROOTPATH: { uri: 'file:///' } };
   const path = (uri: string) => pathAt(uri, { originalUriBaseIds }, { uriBaseId: 'ROOTPATH' });
