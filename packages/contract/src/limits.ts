@@ -35,6 +35,8 @@ export const limits = {
   uploadItemsMax: 1_000_000,
   /** Rejections of one upload that are stored to be looked at; beyond that they are counted only. */
   uploadRejectionsMax: 10_000,
+  /** Runs of one upload that are shown with it: a log per project has a dozen, beyond that nobody reads them. */
+  uploadRunsShown: 20,
   /** The text of a rejected item, masked, as it is stored with the rejection. */
   rejectedItemCharsMax: 2 * KiB,
   /** Rejections shown in a receipt; all are counted by code (contract §5). */

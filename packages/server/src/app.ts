@@ -124,15 +124,11 @@ async function wire(
   const series = new MetricBook(database, clock);
   const authenticator = new Authenticator(database, clock, log, metrics.credentialRefused);
   const gate = new CallerGate(authenticator, presence, clock);
-  const commands = commandsOf(database, clock, log, presence);
+  const threads = { database, clock, log, ...keys, onEnded: metrics.uploadEnded };
+  const workers = ingestWorkers(config, ports, threads);
+  const uploads = { sealKey: keys.sealKey, hasUpload: () => workers.wake() };
+  const commands = commandsOf(database, clock, log, presence, uploads);
   const { board, wake } = commands;
-  const workers = ingestWorkers(config, ports, {
-    database,
-    clock,
-    log,
-    ...keys,
-    onEnded: metrics.uploadEnded,
-  });
   const disk = await watchDisk(config, log, ports, database);
   const state = { stopping: false };
   const app = httpServer(config, clock, log, metrics);
@@ -215,11 +211,12 @@ function commandsOf(
   clock: Clock,
   log: Logger,
   presence: PresenceBook,
+  uploads: Pick<CommandsDeps, 'sealKey' | 'hasUpload'>,
 ): CommandsDeps {
   const unwritten = (runnerId: string) => presence.unwritten(runnerId);
   const board = new WorkBoard(database, clock, unwritten);
   const wake = new Wake({ database, clock, log, board });
-  return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
+  return { database, clock, board, wake, offers: new OfferCounts(), unwritten, ...uploads };
 }
 
 function ingestWorkers(

@@ -20,7 +20,7 @@ export interface DetailLocation {
   end_line?: number;
   end_column?: number;
   /**
-   * Only where the tool said that it counts code points (SARIF 2.1.0 §3.14.17) and the line isn't
+   * Only where the tool said that it counts code points (SARIF 2.1.0 §3.14.27) and the line isn't
    * in the report: a character outside the basic plane before the column would count as two.
    */
   column_unit?: 'unicode_code_points';
@@ -301,6 +301,8 @@ export type FindingDetail = {
   properties?: Bag;
   /** Members that neither standard nor reader knows. */
   unknown?: Bag;
+  /** Property bags of what is below a SARIF result, by where they stand in it. */
+  property_bags?: Bag;
   /** What was left out for size: member → how many. */
   omitted?: Record<string, number>;
 };

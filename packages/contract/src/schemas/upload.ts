@@ -81,6 +81,35 @@ export const UploadAccepted = Type.Object(
   { $id: 'UploadAccepted' },
 );
 
+const said = Nullable(Type.String());
+
+/** How one run of a report went, as the report says. */
+export const UploadRun = Type.Object(
+  {
+    tool: Type.String(),
+    tool_version: said,
+    automation_id: Type.Union([Type.String(), Type.Null()], {
+      description: 'SARIF `automationDetails.id`, the id of a CTIS report',
+    }),
+    automation_guid: said,
+    correlation_guid: said,
+    invocations: Type.Integer({ minimum: 0, description: 'of the tool (SARIF)' }),
+    started_at: Nullable(Time),
+    ended_at: Nullable(Time),
+    duration_ms: Nullable(Type.Integer({ minimum: 0 })),
+    exit_code: Nullable(Type.Integer()),
+    exit_signal: said,
+    succeeded: Nullable(Type.Boolean()),
+    coverage: Type.Union([Type.String(), Type.Null()], { description: 'of a CTIS report' }),
+  },
+  { $id: 'UploadRun' },
+);
+export type UploadRun = Static<typeof UploadRun>;
+
+const runs = Type.Union([Type.Array(UploadRun), Type.Null()], {
+  description: 'the first 20; null until the report was read',
+});
+
 export const UploadJob = Type.Object(
   {
     job_id: Id,
@@ -90,6 +119,8 @@ export const UploadJob = Type.Object(
     attempts: Type.Integer(),
     items_done: Nullable(Type.Integer()),
     items_total: Nullable(Type.Integer()),
+    runs,
+    runs_total: Nullable(count),
     result: Type.Optional(Type.Ref('Receipt')),
     error: Type.Optional(Type.Ref('Problem')),
   },
@@ -116,6 +147,8 @@ export const Upload = Type.Object(
     items_done: Nullable(Type.Integer()),
     items_total: Nullable(Type.Integer()),
     context: Type.Unknown(),
+    runs,
+    runs_total: Nullable(count),
     receipt: Nullable(Receipt),
     problem: Nullable(Problem),
     fault: Nullable(UploadFault),

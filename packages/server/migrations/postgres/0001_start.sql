@@ -219,6 +219,7 @@ create table upload (
   analyses integer,
   items_total integer,
   items_done integer,
+  runs text collate "C",
   receipt text collate "C",
   problem text collate "C",
   fault text collate "C",
@@ -279,6 +280,7 @@ create table idempotency (
 
 -- ---------------------------------------------------------------- assets
 
+-- attributes_at: when the report arrived that has the newest word on the attributes.
 create table asset (
   tenant_id uuid not null references tenant (id),
   id uuid not null,
@@ -290,6 +292,7 @@ create table asset (
   is_fallback smallint not null check (is_fallback in (0, 1)),
   default_ref_id uuid,
   attributes text collate "C",
+  attributes_at bigint not null,
   first_seen_at bigint not null,
   last_seen_at bigint not null,
   created_upload_id uuid not null,
@@ -321,7 +324,8 @@ create table scope (
 );
 create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
--- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
+-- The newest analysis of a scope on one ref; coverage: how much its newest report
+-- covers; held_digest remembers an absence that the blinding guard held back.
 create table analysis (
   tenant_id uuid not null,
   ref_id uuid not null,
@@ -330,6 +334,7 @@ create table analysis (
   last_upload_id uuid not null,
   last_seen_at bigint not null,
   commit_sha text collate "C",
+  coverage text not null check (coverage in ('full', 'partial')),
   held_digest bytea,
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)

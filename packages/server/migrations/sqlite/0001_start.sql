@@ -219,6 +219,7 @@ create table upload (
   analyses integer,
   items_total integer,
   items_done integer,
+  runs text,
   receipt text,
   problem text,
   fault text,
@@ -279,6 +280,7 @@ create table idempotency (
 
 -- ---------------------------------------------------------------- assets
 
+-- attributes_at: when the report arrived that has the newest word on the attributes.
 create table asset (
   tenant_id blob not null references tenant (id),
   id blob not null,
@@ -290,6 +292,7 @@ create table asset (
   is_fallback integer not null check (is_fallback in (0, 1)),
   default_ref_id blob,
   attributes text,
+  attributes_at integer not null,
   first_seen_at integer not null,
   last_seen_at integer not null,
   created_upload_id blob not null,
@@ -321,7 +324,8 @@ create table scope (
 ) strict, without rowid;
 create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
--- The newest analysis of a scope on one ref; held_digest remembers an absence that the blinding guard held back.
+-- The newest analysis of a scope on one ref; coverage: how much its newest report
+-- covers; held_digest remembers an absence that the blinding guard held back.
 create table analysis (
   tenant_id blob not null,
   ref_id blob not null,
@@ -330,6 +334,7 @@ create table analysis (
   last_upload_id blob not null,
   last_seen_at integer not null,
   commit_sha text,
+  coverage text not null check (coverage in ('full', 'partial')),
   held_digest blob,
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)

@@ -26,6 +26,8 @@ import {
   updateAttempt,
 } from './command.queries.ts';
 import { leaseMs, type OfferCounts, truncateUtf8 } from './commands.rules.ts';
+import { type CleanScan, cleanScanOf } from '../ingest/clean-scan.rules.ts';
+import { receiveCleanScan } from '../ingest/clean-scans.ts';
 import { isEligible } from './eligibility.rules.ts';
 import { type ProfileDeps, runnerWithProfile } from './profiles.ts';
 import type { Wake } from './wake.ts';
@@ -37,11 +39,20 @@ export interface CommandsDeps extends ProfileDeps {
   readonly board: WorkBoard;
   readonly offers: OfferCounts;
   readonly wake: Wake;
+  /** Seals the uploads that stand for clean scans. */
+  readonly sealKey: Buffer;
+  /** There is an upload to process. */
+  readonly hasUpload: () => void;
 }
 
 export interface Holder {
   readonly tenantId: TenantId;
   readonly runnerId: RunnerId;
+}
+
+/** A runner that moves a command, by one of its keys. */
+export interface Mover extends Holder {
+  readonly keyId: string;
 }
 
 export interface TransitionInput {
@@ -59,7 +70,7 @@ const RACES_MAX = 5;
  */
 export async function transition(
   deps: CommandsDeps,
-  holder: Holder,
+  holder: Mover,
   commandIdText: string,
   event: RunnerEvent,
   input: TransitionInput,
@@ -67,10 +78,11 @@ export async function transition(
   const commandId = parseId<CommandId>(commandIdText);
   if (commandId === null) throw new Problem('not_found', 'There is no such command.');
   const answer = answerOf(event, input);
+  const clean = event === 'complete' ? cleanScanOf(input.result) : null;
   const nowMs = deps.clock.nowMs();
   const row = await deps.database.transaction(holder.tenantId, async (tx) => {
     for (let race = 0; race < RACES_MAX; race += 1) {
-      const call = { event, answer, attempt: input.attempt, nowMs };
+      const call = { event, answer, clean, attempt: input.attempt, nowMs };
       const moved = await judgeAndMove(deps, tx, holder, commandId, call);
       if (moved !== 'raced') return moved;
     }
@@ -81,6 +93,7 @@ export async function transition(
     deps.wake.recent.taken(commandId);
   }
   announce(deps, row);
+  if (clean !== null) deps.hasUpload();
   if (isFreed(row)) deps.wake.runner(holder.tenantId, holder.runnerId);
   return row;
 }
@@ -101,6 +114,7 @@ const isFreed = ({ status }: CommandRow): boolean =>
 interface Judged {
   readonly event: RunnerEvent;
   readonly answer: Answer;
+  readonly clean: CleanScan | null;
   readonly attempt: number | undefined;
   readonly nowMs: number;
 }
@@ -139,9 +153,9 @@ function answerOf(event: RunnerEvent, input: TransitionInput): Answer {
 async function judgeAndMove(
   deps: CommandsDeps,
   tx: Db,
-  holder: Holder,
+  holder: Mover,
   commandId: CommandId,
-  { event, answer, attempt, nowMs }: Judged,
+  { event, answer, clean, attempt, nowMs }: Judged,
 ): Promise<CommandRow | 'raced'> {
   const { runnerId } = holder;
   const { row, runner, own, eligible } = await readForCall(deps, tx, holder, commandId);
@@ -163,6 +177,9 @@ async function judgeAndMove(
   const set = columnsOf(decision, event, answer, row, runnerId, leaseMs(runner.interval_ms), nowMs);
   if ((await moveCommand(tx, row, set)) === 0) return 'raced';
   await recordAttempt(tx, row, decision, event, answer, runnerId, nowMs);
+  if (clean !== null && row.type === 'scan') {
+    await receiveCleanScan(deps, tx, { caller: holder, commandId, payload: row.payload, clean });
+  }
   return { ...row, ...set };
 }
 

@@ -138,6 +138,8 @@ export interface UploadTable {
   analyses: number | null;
   items_total: number | null;
   items_done: number | null;
+  /** How the runs of the report went (run-summary.decode.ts). */
+  runs: string | null;
   receipt: string | null;
   problem: string | null;
   /** Why the newest attempt ended without a result. */
@@ -194,6 +196,7 @@ export interface AssetTable {
   is_fallback: Flag;
   default_ref_id: string | null;
   attributes: string | null;
+  attributes_at: number;
   first_seen_at: number;
   last_seen_at: number;
   created_upload_id: string;
@@ -225,6 +228,7 @@ export interface AnalysisTable {
   last_upload_id: string;
   last_seen_at: number;
   commit_sha: string | null;
+  coverage: 'full' | 'partial';
   held_digest: Uint8Array | null;
   held_count: number;
 }

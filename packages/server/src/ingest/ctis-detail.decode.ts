@@ -11,7 +11,7 @@ import { type CtisSubject, publishedIds } from './ctis-identity.decode.ts';
 import { isBlank, unknownMembers } from './ctis-members.decode.ts';
 import { type FindingParts, suppressionStatus } from './ctis-parts.decode.ts';
 import { type CtisPass, type CtisPlace, locationDetail, placeOf } from './ctis-places.decode.ts';
-import { isMasked, maskAssignments, maskValue } from './masking.rules.ts';
+import { isMasked, maskAssignments, maskSaid, maskValue } from './masking.rules.ts';
 import {
   type JsonObject,
   listOf,
@@ -66,7 +66,7 @@ export function detailOf(judged: Judged, pass: CtisPass): FindingDetail {
   if (raw.length > 0) detail.severity_raw = Object.fromEntries(raw);
   addScalars(detail, finding, pass);
   const description = notes.textOf(finding.description, limits.descriptionCharsMax);
-  if (description !== null) detail.description = description;
+  if (description !== null) detail.description = maskSaid(description);
   const evidence = isSecret ? null : notes.textOf(finding.evidence, EVIDENCE_CHARS_MAX);
   if (evidence !== null) detail.evidence = maskAssignments(evidence);
   addClassification(detail, parts, pass);
@@ -98,7 +98,7 @@ function addScalars(detail: FindingDetail, finding: JsonObject, pass: CtisPass):
   const confidence = numberOf(finding.confidence);
   if (confidence !== null && confidence > 0 && confidence <= 100) detail.confidence = confidence;
   const rank = numberOf(finding.rank);
-  if (rank !== null && rank > 0) detail.rank = rank;
+  if (rank !== null && rank > 0 && rank <= 100) detail.rank = rank;
   const count = positionOf(finding.occurrence_count);
   if (count !== null) detail.occurrence_count = count;
   const rule = notes.textOf(finding.rule_name, limits.titleCharsMax);
@@ -125,9 +125,9 @@ function addClassification(detail: FindingDetail, parts: FindingParts, pass: Cti
   const { vulnerability } = parts;
   if (vulnerability === null) return;
   const listed = [...stringsOf(vulnerability.cwe_ids), stringOf(vulnerability.cwe_id) ?? ''];
-  const cwe = cwesIn(listed.join(' '));
+  const cwe = cwesIn(...listed);
   const categories = vulnerability.owasp_ids;
-  const owasp = owaspIn([...stringsOf(categories), stringOf(categories) ?? ''].join(' '));
+  const owasp = owaspIn(...stringsOf(categories), stringOf(categories) ?? '');
   const ids = publishedIds(vulnerability, stringOf(parts.finding.rule_id) ?? '');
   if (cwe.length > 0) detail.cwe = cwe;
   if (owasp.length > 0) detail.owasp = owasp;

@@ -12,6 +12,7 @@ import { type CtisPass, readLocation } from './ctis-places.decode.ts';
 import { type Hidden, hiddenOf, SECRET_TYPES, withoutHidden } from './ctis-secrets.decode.ts';
 import { severityOf } from './ctis-severity.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
+import { maskSaid } from './masking.rules.ts';
 import { listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
 const NO_PROBLEM_KINDS: ReadonlySet<string> = new Set([
@@ -81,12 +82,12 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     asset: targets.of(finding, pointer, notes),
     type,
     ruleId: notes.text(ruleId ?? '', limits.ruleIdCharsMax),
-    title: notes.text(title.split(/\r?\n/, 1)[0] ?? title, limits.titleCharsMax),
+    title: notes.text(maskSaid(title.split(/\r?\n/, 1)[0] ?? title), limits.titleCharsMax),
     severity,
     path: location.path,
     startLine: location.startLine,
     startColumn: location.startColumn,
-    message: notes.text(said, limits.messageCharsMax),
+    message: notes.text(maskSaid(said), limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
     identity: { kind: subject.kind, content: subject.content },

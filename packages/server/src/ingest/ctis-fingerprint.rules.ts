@@ -39,6 +39,7 @@ export function fittingRecipes(fields: RecipeFields): Recipe[] {
   // Newer producers hash the masked value; of the raw one, only what the report holds can be tried.
   for (const secret of new Set(['', ...fields.secrets])) {
     add('secret', recipes.secret(fields, secret), BY_LINE);
+    add('secret-old', recipes.secretOld(fields, secret), BY_LINE);
     if (secret !== '') add('trivy-secret', recipes.trivySecret(fields, secret), BY_LINE, 32);
   }
   const assets = fields.assets.slice(0, VARIANTS_MAX);

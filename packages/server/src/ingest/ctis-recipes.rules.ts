@@ -103,6 +103,11 @@ export const recipes = {
     `secret:${normalised(fields.path)}:${normalised(fields.rule)}:${fields.startLine}:${
       secret === '' ? '' : sha256Hex(secret).slice(0, 16)
     }`,
+  /** Of old SDKs: as it stands, without a word in front; eight digits of the value's hash where there is one. */
+  secretOld: (fields: RecipeFields, secret: string) => {
+    const place = `${fields.path}:${fields.rule}:${fields.startLine}`;
+    return secret === '' ? place : `${place}:${sha256Hex(secret).slice(0, 8)}`;
+  },
   misconfig: (fields: RecipeFields) =>
     `misconfig:${normalised(fields.resourceType)}:${normalised(fields.resourceName)}:${normalised(
       fields.rule,

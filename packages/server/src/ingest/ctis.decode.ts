@@ -19,6 +19,7 @@ import {
 } from './draft.rules.ts';
 import { pathRoots } from './path.rules.ts';
 import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import { ctisRun } from './run-summary.decode.ts';
 import { branchName, contextAsset } from './sarif-frame.decode.ts';
 import { scanOf } from './scan-context.rules.ts';
 
@@ -62,6 +63,7 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
         format: 'ctis',
         version,
         reportId: notes.textOf(metadata.id, limits.nameCharsMax),
+        runs: ctisRun(objectOf(report.tool), metadata),
         analyses: [analysis],
         assets: { usable: targets.assets, rejections: assets.rejections },
         components: readComponents(report.dependencies, `${base}/dependencies`, notes),

@@ -35,8 +35,10 @@ export interface ItemList {
 export interface ScannedItem {
   readonly list: string;
   readonly index: number;
-  /** Its JSON text; null when it is larger than limits.itemBytesMax. May share memory with the piece it came in. */
+  /** Its JSON text; null when it isn't to be read. May share memory with the piece it came in. */
   readonly bytes: Buffer | null;
+  /** Why it isn't: more than limits.jsonDepthMax nested arrays and objects, or more than limits.itemBytesMax. */
+  readonly excess: 'depth' | 'size' | null;
   /** Members of all its objects together, as written: a name that comes twice counts twice. */
   readonly members: number;
 }
@@ -96,6 +98,7 @@ export class DocumentScanner {
   #itemMembers = 0;
   #itemPieces: Buffer[] = [];
   #itemBytes = 0;
+  #itemIsTooDeep = false;
 
   constructor(wanted: ReadonlyMap<string, ItemList> | null) {
     this.#wanted = wanted;
@@ -154,7 +157,10 @@ export class DocumentScanner {
 
   #deepen(): void {
     this.#depth += 1;
-    if (this.#depth > limits.jsonDepthMax) {
+    if (this.#depth <= limits.jsonDepthMax) return;
+    // An item that nests too deep is nobody else's fault: only its end is looked for.
+    if (this.#mode === 'item') this.#itemIsTooDeep = true;
+    else {
       throw new DocumentFault(`more than ${limits.jsonDepthMax} nested arrays and objects`);
     }
   }
@@ -349,7 +355,8 @@ export class DocumentScanner {
   #keepItem(piece: Buffer, from: number, to: number): void {
     this.#itemBytes += to - from;
     if (!this.#isWanted()) return;
-    if (this.#itemBytes > limits.itemBytesMax) this.#itemPieces = [];
+    const isExcessive = this.#itemIsTooDeep || this.#itemBytes > limits.itemBytesMax;
+    if (isExcessive) this.#itemPieces = [];
     else this.#itemPieces.push(Buffer.from(piece.subarray(from, to)));
   }
 
@@ -360,17 +367,20 @@ export class DocumentScanner {
     if (this.#isWanted()) {
       const last = piece.subarray(from, to);
       const isTooLarge = this.#itemBytes + last.length > limits.itemBytesMax;
+      const excess = this.#itemIsTooDeep ? 'depth' : isTooLarge ? 'size' : null;
       const whole =
         this.#itemPieces.length === 0 ? last : Buffer.concat([...this.#itemPieces, last]);
       items.push({
         list: list.pointer,
         index: list.count,
-        bytes: isTooLarge ? null : whole,
+        bytes: excess === null ? whole : null,
+        excess,
         members: this.#itemMembers,
       });
     }
     this.#itemPieces = [];
     this.#itemBytes = 0;
+    this.#itemIsTooDeep = false;
     list.count += 1;
     this.#afterItem = true;
     this.#mode = 'list';

@@ -5,6 +5,7 @@
 
 import type { AssetKind, FindingType, Severity } from '@muster/contract';
 import type { Notes } from './report-notes.decode.ts';
+import type { RunSummaries } from './run-summary.decode.ts';
 
 /** What the sender said beside the document (query parameters or X-Muster-* headers, contract §5). */
 export interface UploadContext {
@@ -22,6 +23,8 @@ export interface UploadContext {
   readonly declaredSarif?: true;
   /** The scans that the upload may have been made for, as they stood when it arrived. */
   readonly scans?: readonly ScanContext[];
+  /** It stands for a scan that ended without findings and without a report (clean-scans.ts). */
+  readonly cleanScan?: true;
   /** Only to tell what would become of the report (/ingest/validate): nothing of it is applied. */
   readonly rehearsal?: true;
 }
@@ -200,6 +203,8 @@ export interface Report {
   readonly version: string;
   /** The report's own id, if it has one; what the receipt answers as `scan_id`. */
   readonly reportId: string | null;
+  /** How its runs went, for operators. */
+  readonly runs: RunSummaries;
   readonly analyses: readonly AnalysisDraft[];
   readonly assets: FrameList<AssetDraft>;
   readonly components: FrameList<ComponentDraft>;

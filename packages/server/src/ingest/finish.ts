@@ -169,7 +169,7 @@ async function noteAnalyses(
 ): Promise<void> {
   // Of a later upload nothing is said anew: the analysis stays what it was compared with.
   const newest = [...sites.entries()].filter(([, { place }]) => !place.isStale);
-  const rows = newest.map(([number, { place }]) => ({
+  const rows = newest.map(([number, { place, analysis }]) => ({
     tenant_id: place.tenantId,
     ref_id: place.refId,
     tool: place.tool,
@@ -177,6 +177,7 @@ async function noteAnalyses(
     last_upload_id: place.uploadId,
     last_seen_at: nowMs,
     commit_sha: place.commitSha,
+    coverage: analysis.coverage,
     held_digest: held.get(number)?.digest ?? null,
     held_count: held.get(number)?.count ?? 0,
   }));

@@ -2,7 +2,7 @@
 
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { forUpdate, insertRows, updateRows } from '../db/dialect.ts';
+import { forUpdate, insertRows, updateRows, type UpdateRowsOptions } from '../db/dialect.ts';
 import type {
   AnalysisTable,
   AssetRefTable,
@@ -57,23 +57,28 @@ export async function insertAssets(db: Db, rows: readonly AssetRow[]): Promise<n
   });
 }
 
+/** Seen at that time, unless they were seen later. */
 export async function touchAssets(
   db: Db,
   tenantId: string,
   ids: readonly string[],
-  nowMs: number,
+  seenMs: number,
 ): Promise<void> {
   if (ids.length === 0) return;
   await db
     .updateTable('asset')
-    .set({ last_seen_at: nowMs })
+    .set({ last_seen_at: seenMs })
     .where('tenant_id', '=', tenantId)
     .where('id', 'in', ids)
+    .where('last_seen_at', '<', seenMs)
     .execute();
 }
 
 /** What reports said of an asset. */
-export type AssetFacts = Pick<AssetRow, 'tenant_id' | 'id' | 'attributes' | 'criticality'>;
+export type AssetFacts = Pick<
+  AssetRow,
+  'tenant_id' | 'id' | 'attributes' | 'attributes_at' | 'criticality'
+>;
 
 export async function saveAssetFacts(db: Db, rows: readonly AssetFacts[]): Promise<void> {
   await updateRows(db, 'asset', ['tenant_id', 'id'], rows);
@@ -290,20 +295,48 @@ export async function analysesOf(
     .execute();
 }
 
+/** What is known of one ref, tool by tool and category by category. */
+export async function analysesOnRef(
+  db: Db,
+  tenantId: string,
+  refId: string,
+): Promise<Pick<AnalysisRow, 'tool' | 'category' | 'coverage'>[]> {
+  return await db
+    .selectFrom('analysis')
+    .select(['tool', 'category', 'coverage'])
+    .where('tenant_id', '=', tenantId)
+    .where('ref_id', '=', refId)
+    .execute();
+}
+
 export async function saveAnalyses(db: Db, rows: readonly AnalysisRow[]): Promise<void> {
   await insertRows(db, 'analysis', rows, {
     onConflict: {
       columns: ['tenant_id', 'ref_id', 'tool', 'category'],
-      update: ['last_upload_id', 'last_seen_at', 'commit_sha', 'held_digest', 'held_count'],
+      update: [
+        'last_upload_id',
+        'last_seen_at',
+        'commit_sha',
+        'coverage',
+        'held_digest',
+        'held_count',
+      ],
     },
   });
 }
+
+type Dated<T extends 'component' | 'endpoint' | 'relationship'> = NonNullable<
+  UpdateRowsOptions<T>['dated']
+>;
 
 type ComponentRow = Selectable<ComponentTable>;
 export type EndpointRow = Selectable<EndpointTable>;
 export type RelationshipRow = Selectable<RelationshipTable>;
 
-/** Inserts what is new, and says how many; of what is known all but its first sight is written anew. */
+/**
+ * Inserts what is new, and says how many; of what is known all but its first sight is written anew, unless it was seen
+ * later than that.
+ */
 async function saveSeen<T extends 'component' | 'endpoint' | 'relationship'>(
   db: Db,
   table: T,
@@ -317,7 +350,9 @@ async function saveSeen<T extends 'component' | 'endpoint' | 'relationship'>(
     delete seen['first_seen_at'];
     return seen as Updateable<Tables[T]>;
   });
-  await updateRows(db, table, key, known);
+  const names: readonly string[] = key;
+  const said = Object.keys(known[0] ?? {}).filter((column) => !names.includes(column));
+  await updateRows(db, table, key, known, { dated: { last_seen_at: said } as Dated<T> });
   return created;
 }
 

@@ -108,25 +108,28 @@ export function identityOf({ kind, value }: AssetDraft): Pick<AssetRow, 'kind_cl
   return { kind_class: normal.kindClass, value: indexable(normal.value) };
 }
 
-/** Finds or makes all that the report's frame names. What earlier tries of the upload counted is counted once. */
+/**
+ * Finds or makes all that the report's frame names. What earlier tries of the upload counted is counted once. All of it is
+ * dated by the arrival of the upload: one that is applied late takes nothing back that a later one said.
+ */
 export async function settleFrame(
   slices: Slices,
   upload: UploadRow,
   report: Report,
   needsFallback: boolean,
-  nowMs: number,
 ): Promise<Frame> {
+  const seenMs = upload.received_at;
   const drafts = [...report.assets.usable];
   if (needsFallback) drafts.push(fallbackDraft(upload));
-  const { rows, counts } = await settleAssets(slices, upload, drafts, nowMs);
+  const { rows, counts } = await settleAssets(slices, upload, drafts, seenMs);
   counts.rejected = report.assets.rejections.length;
   counts.received = drafts.length + counts.rejected;
   const assets = rows.slice(0, report.assets.usable.length);
   const fallback = needsFallback ? present(rows.at(-1), 'the fallback asset') : null;
   const home = assets[0] ?? fallback;
-  const dependencies = await settleComponents(slices, upload, report, home, nowMs);
-  const relationships = await settleRelationships(slices, upload, report, assets, nowMs);
-  const endpoints = await settleEndpoints(slices, upload, report, assets, nowMs);
+  const dependencies = await settleComponents(slices, upload, report, home, seenMs);
+  const relationships = await settleRelationships(slices, upload, report, assets, seenMs);
+  const endpoints = await settleEndpoints(slices, upload, report, assets, seenMs);
   return {
     assets,
     fallback,
@@ -138,7 +141,7 @@ async function settleAssets(
   slices: Slices,
   upload: UploadRow,
   drafts: readonly AssetDraft[],
-  nowMs: number,
+  seenMs: number,
 ): Promise<{ rows: AssetRow[]; counts: FrameCounts }> {
   const counts = noFrame();
   const wanted = new Map<string, AssetRow>();
@@ -148,14 +151,14 @@ async function settleAssets(
     const key = keyOf(identity.kind_class, identity.value);
     keys.push(key);
     const same = wanted.get(key);
-    const row = newAsset(upload, draft, identity, nowMs);
+    const row = newAsset(upload, draft, identity, seenMs);
     wanted.set(key, same === undefined ? row : { ...same, ...together(same, row) });
     if (same !== undefined) counts.duplicate += 1;
   }
   const stored = new Map<string, AssetRow>();
   // In the order of their keys, whatever the order of the report: two uploads of the same assets can't wait for each other.
   for (const slice of sliced(inOrder(wanted))) {
-    const created = await slices.once((tx) => saveAssets(tx, upload, slice, nowMs));
+    const created = await slices.once((tx) => saveAssets(tx, upload, slice, seenMs));
     counts.created += created;
     counts.updated += slice.length - created;
     for (const row of await assetsByValue(slices.db, upload.tenant_id, slice)) {
@@ -170,7 +173,7 @@ async function saveAssets(
   tx: Db,
   upload: UploadRow,
   rows: readonly AssetRow[],
-  nowMs: number,
+  seenMs: number,
 ): Promise<number> {
   const { tenant_id: tenantId } = upload;
   const created = await insertAssets(tx, rows);
@@ -180,14 +183,16 @@ async function saveAssets(
   );
   const known = stored.filter((row) => row.created_upload_id !== upload.id);
   const ids = known.map((row) => row.id);
-  await touchAssets(tx, tenantId, ids, nowMs);
+  await touchAssets(tx, tenantId, ids, seenMs);
   const news: AssetFacts[] = [];
   for (const row of known) {
     const draft = present(said.get(keyOf(row.kind_class, row.value)), 'the asset of the report');
     if (draft.attributes === '{}' && draft.criticality === null) continue;
-    const facts = together(row, draft);
-    const isNews = facts.attributes !== row.attributes || facts.criticality !== row.criticality;
-    if (isNews) news.push({ tenant_id: tenantId, id: row.id, ...facts });
+    const isLate = row.attributes_at > seenMs;
+    const facts = isLate ? together(draft, row) : together(row, draft);
+    const at = { attributes_at: isLate ? row.attributes_at : seenMs };
+    const criticality = row.criticality ?? draft.criticality;
+    news.push({ tenant_id: tenantId, id: row.id, ...facts, criticality, ...at });
   }
   await saveAssetFacts(tx, news);
   return created;
@@ -210,11 +215,11 @@ function newAsset(
   upload: UploadRow,
   draft: AssetDraft,
   { kind_class: kindClass, value }: Pick<AssetRow, 'kind_class' | 'value'>,
-  nowMs: number,
+  seenMs: number,
 ): AssetRow {
   return {
     tenant_id: upload.tenant_id,
-    id: newId<AssetId>(nowMs),
+    id: newId<AssetId>(seenMs),
     kind: draft.kind,
     kind_class: kindClass,
     value,
@@ -223,8 +228,9 @@ function newAsset(
     is_fallback: value.startsWith('runner:') && draft.kind === 'unclassified' ? 1 : 0,
     default_ref_id: null,
     attributes: JSON.stringify(draft.attributes),
-    first_seen_at: nowMs,
-    last_seen_at: nowMs,
+    attributes_at: seenMs,
+    first_seen_at: seenMs,
+    last_seen_at: seenMs,
     created_upload_id: upload.id,
   };
 }
@@ -235,7 +241,7 @@ async function settleComponents(
   upload: UploadRow,
   report: Report,
   home: AssetRow | null,
-  nowMs: number,
+  seenMs: number,
 ): Promise<FrameCounts> {
   const list = report.components;
   if (home === null) return countsOf(list, { created: 0, updated: 0 });
@@ -253,8 +259,8 @@ async function settleComponents(
     version: component.version,
     depends_on: JSON.stringify(component.dependsOn),
     document: JSON.stringify(component.document),
-    first_seen_at: nowMs,
-    last_seen_at: nowMs,
+    first_seen_at: seenMs,
+    last_seen_at: seenMs,
   }));
   const ordered = inOrder(new Map(rows.map((row) => [row.identity, row])));
   return countsOf(list, await save(slices, ordered, saveComponents));
@@ -265,7 +271,7 @@ async function settleRelationships(
   upload: UploadRow,
   report: Report,
   assets: readonly AssetRow[],
-  nowMs: number,
+  seenMs: number,
 ): Promise<FrameCounts> {
   const rows = new Map<string, RelationshipRow>();
   for (const { from, to, type } of report.relationships.usable) {
@@ -274,8 +280,8 @@ async function settleRelationships(
       from_asset_id: present(assets[from], 'the from asset').id,
       type,
       to_asset_id: present(assets[to], 'the to asset').id,
-      first_seen_at: nowMs,
-      last_seen_at: nowMs,
+      first_seen_at: seenMs,
+      last_seen_at: seenMs,
     };
     rows.set(`${row.from_asset_id} ${type} ${row.to_asset_id}`, row);
   }
@@ -288,7 +294,7 @@ async function settleEndpoints(
   upload: UploadRow,
   report: Report,
   assets: readonly AssetRow[],
-  nowMs: number,
+  seenMs: number,
 ): Promise<FrameCounts> {
   const rows = new Map<string, EndpointRow>();
   for (const endpoint of report.endpoints.usable) {
@@ -299,8 +305,8 @@ async function settleEndpoints(
       asset_id: id,
       identity,
       document: JSON.stringify(endpoint.document),
-      first_seen_at: nowMs,
-      last_seen_at: nowMs,
+      first_seen_at: seenMs,
+      last_seen_at: seenMs,
     });
   }
   return countsOf(report.endpoints, await save(slices, inOrder(rows), saveEndpoints));

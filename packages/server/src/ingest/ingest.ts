@@ -5,6 +5,7 @@
 
 import { limits } from '@muster/contract';
 import type { Absence } from './absence.ts';
+import { placeCleanScan } from './clean-scans.ts';
 import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
 import { isRehearsal } from './ending.ts';
@@ -35,7 +36,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   }
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   try {
-    const reading = await openReport(upload, source);
+    const opened = await openReport(upload, source);
+    const reading = { ...opened, report: await placeCleanScan(db, upload, opened.report) };
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
     if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
@@ -48,6 +50,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
       items_total: survey.tally.received,
       items_done: 0,
       analyses: 0,
+      runs: JSON.stringify(reading.report.runs),
       command_id: upload.command_id ?? commandOf(reading.report),
     };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
@@ -76,7 +79,7 @@ async function applyReport(
   const db = deps.database.tenant(upload.tenant_id);
   const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const nowMs = deps.clock.nowMs();
-  const frame = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
+  const frame = await settleFrame(slices, upload, report, needsFallback(report, survey));
   const settled = await settleSites(slices, upload, report, survey, frame, nowMs);
   const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, settled.all) };
   const sites = await markStale(db, upload, settled);

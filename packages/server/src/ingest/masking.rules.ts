@@ -121,6 +121,28 @@ export function maskAssignments(text: string): string {
     .replace(USER_INFO, `$1${MASK}@`);
 }
 
+/**
+ * As ASSIGNMENT, in sentences: there a colon and a blank introduce words (`Password: too short`), so that it takes `=`, a
+ * colon without a blank or quotes to assign, and what isn't quoted ends with the word.
+ */
+const SAID = new RegExp(
+  `((?:${CREDENTIAL_WORDS})[\\w-]{0,32}\\\\*["']?(?:[ \\t]*(?::=|=>|={1,3})[ \\t]*|:(?=[^\\s:/])|[ \\t]*:[ \\t]*(?=\\\\*["'])))` +
+    '(?:(")(?:[^"\\\\\\r\\n]|\\\\.)+|(\')(?:[^\'\\\\\\r\\n]|\\\\.)+|[^\\s&"\',;]+)',
+  'gi',
+);
+
+/** `Authorization: Bearer …`, in a sentence. */
+const SAID_HEADER = /(authorization[ \t]*:[ \t]*[a-z]{1,32}[ \t]+)[^\s"',;]{4,}/gi;
+
+/** A title or a message, in which credentials are masked by what stands before them. */
+export function maskSaid(text: string): string {
+  return text
+    .replace(KEY_BLOCK, `$1${MASK}`)
+    .replace(SAID_HEADER, `$1${MASK}`)
+    .replace(SAID, `$1$2$3${MASK}`)
+    .replace(USER_INFO, `$1${MASK}@`);
+}
+
 /** The snippet of a secret finding: of its first line the name, if it has one; nothing else. */
 export function maskSnippet(snippet: string): string {
   if (isMasked(snippet)) return snippet;

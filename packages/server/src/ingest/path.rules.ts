@@ -49,6 +49,8 @@ const MACHINE_FOLDERS: ReadonlySet<string> = new Set(
 );
 
 const DRIVE = /^[A-Za-z]:(?=\/|$)/;
+/** `C:lib\a.c` is relative to where the scanner ran on that drive. */
+const DRIVE_RELATIVE = /^[A-Za-z]:(?=[^\\/]+[\\/.])/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]+:\/\//;
 
 /** True for `https://…`, `host://…` and their like, not for `file:` and drive letters. */
@@ -101,7 +103,7 @@ export function pathOfUri(uri: string): string {
  */
 export function cleanPath(text: string, isAbsolute = false): string {
   const segments: string[] = [];
-  for (const segment of text.replaceAll('\\', '/').split('/')) {
+  for (const segment of text.replace(DRIVE_RELATIVE, '').replaceAll('\\', '/').split('/')) {
     if (segment === '' || segment === '.') continue;
     if (segment !== '..') segments.push(segment);
     else if (!(segments.length === 1 && DRIVE.test(segments[0] ?? ''))) segments.pop();
@@ -140,9 +142,15 @@ function checkoutDepth(segments: readonly string[]): number | null {
  */
 function repositoryDepth(segments: readonly string[], name: string | null): number | null {
   if (name === null) return null;
-  const at = segments.findIndex((segment) => segment.toLowerCase() === name);
+  // The folder of a user who is called like the repository isn't the checkout.
+  const [first = '', second = ''] = segments;
+  const homes = HOMES.test(first) ? 2 : DRIVE.test(first) && HOMES.test(second) ? 3 : 0;
+  const at = segments.findIndex((one, index) => index >= homes && one.toLowerCase() === name);
   return at === -1 || at + 1 >= segments.length ? null : at + 1;
 }
+
+/** Where the folders of users are. */
+const HOMES = /^(?:home|users)$/i;
 
 /** Null for what isn't a path: blank, or a placeholder for "no file". */
 export function usablePath(text: string): string | null {

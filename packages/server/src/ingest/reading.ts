@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { limits } from '@muster/contract';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
+import type { ScannedItem } from './document-scan.decode.ts';
 import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import {
   isSuppressedAt,
@@ -110,9 +111,9 @@ export async function surveyItems(
     return context.hash;
   };
   for await (const items of source.items(document, lists)) {
-    for (const { bytes, list, index, members } of items) {
+    for (const { bytes, excess, list, index, members } of items) {
       if (bytes === null) {
-        survey.reject(tooLarge(`${list}/${index}`), null);
+        survey.reject(excessive(`${list}/${index}`, excess), null);
         continue;
       }
       const raw = rawHash(contextOf(list), bytes);
@@ -141,7 +142,11 @@ export async function surveyItems(
   return survey;
 }
 
-function tooLarge(pointer: string): Located {
+function excessive(pointer: string, excess: ScannedItem['excess']): Located {
+  if (excess === 'depth') {
+    const detail = `One item may have ${limits.jsonDepthMax} nested arrays and objects, with those around it.`;
+    return { pointer, code: 'item_too_deep', detail };
+  }
   const detail = `One item may have ${limits.itemBytesMax} bytes.`;
   return { pointer, code: 'item_too_large', detail };
 }

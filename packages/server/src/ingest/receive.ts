@@ -79,7 +79,7 @@ export async function receiveUpload(
   // Before anything is written, so that a flood costs reads only …
   await admit(deps, db, caller, 1);
   const scans = await scansOf(deps, caller, incoming.commandId);
-  const row = newRow(deps, caller, incoming, scans);
+  const row = newUploadRow(deps.clock, caller, incoming, scans);
   const uploadId = row.id as UploadId;
   await insertUpload(db, row);
   try {
@@ -140,13 +140,14 @@ async function scansOf(
   return scans.map((scan) => scanContextOf(scan.commandId, scan.payload, commandId !== null));
 }
 
-function newRow(
-  deps: ReceiveDeps,
-  caller: RunnerCaller,
-  incoming: Incoming,
+/** An upload of which nothing has arrived yet. */
+export function newUploadRow(
+  clock: Clock,
+  caller: Pick<RunnerCaller, 'tenantId' | 'runnerId' | 'keyId'>,
+  incoming: Pick<Incoming, 'format' | 'encoding' | 'context' | 'commandId'>,
   scans: readonly ScanContext[],
 ): UploadRow {
-  const nowMs = deps.clock.nowMs();
+  const nowMs = clock.nowMs();
   const context = JSON.stringify(incoming.context);
   return {
     tenant_id: caller.tenantId,
@@ -177,6 +178,7 @@ function newRow(
     analyses: null,
     items_total: null,
     items_done: null,
+    runs: null,
     receipt: null,
     problem: null,
     fault: null,

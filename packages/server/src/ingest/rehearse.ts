@@ -30,7 +30,7 @@ export async function rehearse(
   const nowMs = clock.nowMs();
   const { frame, sites } = await undone(database, tenantId, async (tx) => {
     const slices = slicesWithin(tx);
-    const settled = await settleFrame(slices, upload, report, needsFallback(report, survey), nowMs);
+    const settled = await settleFrame(slices, upload, report, needsFallback(report, survey));
     return {
       frame: settled,
       sites: await settleSites(slices, upload, report, survey, settled, nowMs),

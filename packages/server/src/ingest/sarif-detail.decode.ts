@@ -10,7 +10,8 @@ import {
   SARIF_MEMBERS,
 } from '@muster/contract';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
-import { type JsonObject, listOf, numberOf, objectOf, stringsOf } from './report-notes.decode.ts';
+import { indexOf, type JsonObject, listOf, objectOf, stringsOf } from './report-notes.decode.ts';
+import { bagsBelow } from './sarif-bags.decode.ts';
 import { cvssDetail } from './sarif-cvss.decode.ts';
 import { exchangeOf } from './sarif-exchange.decode.ts';
 import { attachmentsOf, fixesOf } from './sarif-fixes.decode.ts';
@@ -26,7 +27,7 @@ import {
 } from './sarif-locations.decode.ts';
 import { messageMarkdown } from './sarif-message.decode.ts';
 import { provenanceOf } from './sarif-provenance.decode.ts';
-import type { RuleFacts } from './sarif-rules.decode.ts';
+import { rankOf, type RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { type SaidSeverity, rawSeverity } from './sarif-severity.decode.ts';
 import { joinedTaxa } from './sarif-taxa.decode.ts';
@@ -39,7 +40,7 @@ export interface ReadResult {
   readonly verdict: SeverityVerdict;
   readonly said: SaidSeverity;
   readonly level: string;
-  /** The rank that the rule's configuration gives (§3.50.5). */
+  /** The rank that the rule's configuration gives (§3.50.4). */
   readonly rank: number | null;
   readonly suppressions: readonly DetailSuppression[];
   readonly ignoredFingerprints: Readonly<Record<string, string>> | null;
@@ -78,7 +79,7 @@ export function detailOf(result: JsonObject, read: ReadResult, run: SarifRun): F
   addMore(detail, result, reading);
   if (read.suppressions.length > 0) detail.suppressions = [...read.suppressions];
   if (read.ignoredFingerprints !== null) detail.fingerprints_ignored = read.ignoredFingerprints;
-  addBags(detail, result, run);
+  addBags(detail, result, hide, run);
   return detail;
 }
 
@@ -99,15 +100,16 @@ function addScalars(
     const text = notes.textOf(value, limits.nameCharsMax);
     if (text !== null) detail[name] = text;
   }
-  // §3.27.25: -1 means "unknown"; then the configuration's rank counts, as with the level.
-  const own = numberOf(result.rank);
-  const rank = own !== null && own >= 0 ? own : read.rank;
+  // Where the result says nothing of it the configuration's rank counts, as with the level.
+  const rank = rankOf(result.rank) ?? read.rank;
   if (rank !== null) detail.rank = rank;
-  const count = numberOf(result.occurrenceCount);
-  if (count !== null && count > 0) detail.occurrence_count = count;
+  const count = indexOf(result.occurrenceCount) ?? 0;
+  if (count > 0) detail.occurrence_count = count;
   const viewer = notes.textOf(result.hostedViewerUri, limits.pathCharsMax);
   if (viewer !== null) detail.hosted_viewer_uri = viewer;
-  const items = stringsOf(result.workItemUris).slice(0, limits.referencesMax);
+  const uris = stringsOf(result.workItemUris);
+  const items = uris.slice(0, limits.referencesMax);
+  if (items.length < uris.length) notes.countCut();
   if (items.length > 0) {
     detail.work_item_uris = items.map((uri) => notes.text(uri, limits.pathCharsMax));
   }
@@ -126,6 +128,7 @@ function addClassification(
       ? rule.weaknesses
       : joinedTaxa(rule.weaknesses, run.rules.taxa.of(result, properties, own));
   const tags = own.length === 0 ? rule.tags : [...new Set([...own, ...rule.tags])];
+  if (tags.length > limits.tagsMax) run.notes.countCut();
   if (tags.length > 0) {
     detail.tags = tags
       .slice(0, limits.tagsMax)
@@ -207,18 +210,21 @@ function addMore(detail: FindingDetail, result: JsonObject, reading: Reading): v
   if (path !== null && path !== detail.locations?.[0]?.path) detail.analysis_target = path;
 }
 
-/** Property bag and unknown members, within one budget. */
-function addBags(detail: FindingDetail, result: JsonObject, run: SarifRun): void {
+/** Property bags and unknown members, within one budget. Of a secret those below the result may quote it. */
+function addBags(detail: FindingDetail, result: JsonObject, hide: boolean, run: SarifRun): void {
+  const { notes } = run;
   const properties = objectOf(result.properties);
   const unknown = Object.keys(result).filter((name) => !KNOWN_MEMBERS.has(name));
-  if (properties === null && unknown.length === 0) return;
   const budget = newBudget();
-  const bag = boundedBag(withoutTags(properties), run.notes, budget);
+  const bag = properties === null ? undefined : boundedBag(withoutTags(properties), notes, budget);
   if (bag !== undefined) detail.properties = bag;
-  if (unknown.length === 0) return;
-  const rest = Object.fromEntries(unknown.map((name) => [name, result[name]]));
-  const copy = boundedCopy(rest, run.notes, budget);
-  if (objectOf(copy) !== null) detail.unknown = objectOf(copy) ?? {};
+  if (unknown.length > 0) {
+    const rest = Object.fromEntries(unknown.map((name) => [name, result[name]]));
+    const copy = objectOf(boundedCopy(rest, notes, budget));
+    if (copy !== null) detail.unknown = copy;
+  }
+  const bags = hide ? null : bagsBelow(result, (name) => KNOWN_MEMBERS.has(name), notes, budget);
+  if (bags !== null) detail.property_bags = bags;
 }
 
 /** Tags have a place of their own. */

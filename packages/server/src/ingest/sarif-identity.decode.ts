@@ -35,8 +35,8 @@ export interface RunFacts {
   /** §3.14.28: what the producer wrote in the place of something sensitive. */
   readonly redactions: readonly string[];
   readonly webRequests: readonly unknown[];
-  /** The types of rules, each decided once. */
-  readonly types: Map<RuleFacts, FindingType>;
+  /** The types of rules, each decided once, as long as the rule is remembered. */
+  readonly types: WeakMap<RuleFacts, FindingType>;
 }
 
 /** Patterns over the tool family (lower-case driver name). */

@@ -1,6 +1,7 @@
 // Where a SARIF result is: artifactLocation → path in the checkout or address (SARIF 2.1.0 §3.4),
 // through originalUriBaseIds (§3.14.14) and the artifacts table (§3.14.15), relative to where the
-// repository's root is mapped (§3.23.8). Each distinct uri is resolved once per run. Nothing is fetched or looked up outside the document. Called by
+// repository's root is mapped (§3.23.8). Distinct uris are
+// resolved once per run, as far as they are remembered. Nothing is fetched or looked up outside the document. Called by
 // sarif-locations.decode.ts and the frame.
 
 import { limits } from '@muster/contract';
@@ -52,13 +53,16 @@ const MAPPED_MAX = 50;
 /** Files in archives in images; a cycle ends here. */
 const NESTED_MAX = 8;
 
+/** Places of one base id that are remembered. */
+const REMEMBERED_MAX = 50_000;
+
 /** Chains of base ids are short; a cycle ends here. */
 const BASE_CHAIN_MAX = 16;
 
 export class Places {
   readonly #bases = new Map<string, Base>();
   readonly #roots: PathRoots;
-  /** Absolute directories that are the root of a repository, longest first (§3.23.8). */
+  /** Absolute directories that are the root of a repository, longest first (§3.23.8, §3.14.14). */
   readonly #mapped: readonly string[];
   readonly #artifacts: readonly unknown[];
   readonly #hasNested: boolean;
@@ -85,7 +89,8 @@ export class Places {
       const uri = stringOf(objectOf(objectOf(invocation)?.workingDirectory)?.uri);
       if (uri !== null && !isForeignUri(uri)) directories.push(pathOfUri(uri));
     }
-    this.#mapped = mappedRoots(run, this.#bases);
+    const mapped = mappedRoots(run, this.#bases);
+    this.#mapped = mapped.length > 0 ? mapped : namedRoots(this.#bases);
     directories.push(...this.#mapped);
     const absolute = directories.filter(
       (one) => isAbsolutePath(one) && !this.#mapped.some((root) => one.startsWith(`${root}/`)),
@@ -136,7 +141,9 @@ export class Places {
     let place = known.get(uri);
     if (place === undefined) {
       place = this.#placeOf(uri, baseId);
-      known.set(uri, place);
+      // Where every result has a file of its own, remembering serves nobody.
+      if (known.size >= REMEMBERED_MAX) known.clear();
+      if (uri.length <= limits.pathCharsMax) known.set(uri, place);
     }
     return place;
   }
@@ -188,6 +195,21 @@ function mappedRoots(run: JsonObject, bases: ReadonlyMap<string, Base>): string[
     if (isAbsolutePath(path)) roots.add(path);
   }
   return [...roots].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+}
+
+/** Ids that the standard and tools use for the root of what was analysed; a bare `ROOT` may be anything. */
+const ROOT_ID = /^%?(?:src|source|repo|repository|project|checkout)_?root%?$/i;
+
+/**
+ * Where another base id is an absolute directory below such a root: without it a file of each would have one path, and two
+ * defects would be one. A lone root needs nothing: its files are relative to it already.
+ */
+function namedRoots(bases: ReadonlyMap<string, Base>): string[] {
+  const roots = [...bases].flatMap(([id, { root }]) => (ROOT_ID.test(id) && root ? [root] : []));
+  const isAbove = (root: string) =>
+    [...bases.values()].some((base) => base.root?.startsWith(`${root}/`) === true);
+  const above = [...new Set(roots)].filter(isAbove);
+  return above.sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
 }
 
 function baseOf(id: string, bases: JsonObject): Base {

@@ -1,5 +1,5 @@
 // Regions of SARIF results (SARIF 2.1.0 §3.30) → lines, columns and offsets as they are stored.
-// Columns become UTF-16 code units, whatever the tool counts in (§3.14.17), as far as the line is
+// Columns become UTF-16 code units, whatever the tool counts in (§3.14.27), as far as the line is
 // in the document; where it isn't, the place says so. Called by the location, flow and fix readers.
 
 import type { DetailLocation } from '@muster/contract';
@@ -11,7 +11,7 @@ import type { SarifRun } from './sarif-run.decode.ts';
  */
 export type ColumnUnit = 'utf16_code_units' | 'unicode_code_points' | 'unsaid';
 
-/** §3.14.17; a word that isn't of the standard says nothing. */
+/** §3.14.27; a word that isn't of the standard says nothing. */
 export function columnUnitOf(run: JsonObject): ColumnUnit {
   if (run.columnKind === 'utf16CodeUnits') return 'utf16_code_units';
   return run.columnKind === 'unicodeCodePoints' ? 'unicode_code_points' : 'unsaid';

@@ -23,7 +23,12 @@ import { messageText, withoutLinks } from './sarif-message.decode.ts';
 import { suppressionsOf } from './sarif-provenance.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
-import { secretValuesOf, showsSecret, withoutSecrets } from './sarif-secrets.decode.ts';
+import {
+  secretValuesOf,
+  showsSecret,
+  withoutSecretNames,
+  withoutSecrets,
+} from './sarif-secrets.decode.ts';
 import { type LevelFrom, readSaid, severityOf } from './sarif-severity.decode.ts';
 import { checkResult } from './sarif-shape.decode.ts';
 import { isLevel, severityOfWord } from './severity.rules.ts';
@@ -87,7 +92,9 @@ function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): Finding
     message: said ?? known.message,
     hasSecret: (text: string) => showsSecret(text, values),
   };
-  return draftOf(shown, read, run);
+  const draft = draftOf(shown, read, run);
+  const detail = () => withoutSecretNames(draft.detail(), values) as JsonObject;
+  return { ...draft, detail };
 }
 
 function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft {

@@ -66,13 +66,22 @@ interface Found {
   readonly component: Component;
 }
 
-/** §3.27.21 has no precision; CodeQL's words and what they are worth (CTIS §4.2). */
+/** §3.49 has no precision; CodeQL's words and what they are worth (CTIS §4.2). */
 const PRECISION: ReadonlyMap<string, number> = new Map([
   ['very-high', 95],
   ['high', 85],
   ['medium', 70],
   ['low', 50],
 ]);
+
+/**
+ * Rules that are remembered. Some tools give every result a rule of its own: then remembering serves nobody, and what is
+ * remembered is dropped each time there are so many.
+ */
+const REMEMBERED_MAX = 10_000;
+
+/** Longer references are read anew each time. */
+const KEY_CHARS_MAX = 1024;
 
 /** CodeQL has some thirty query packs; each unknown rule id is looked for in all of them. */
 const EXTENSIONS_MAX = 500;
@@ -115,6 +124,11 @@ export class RuleBook {
       const usable = component !== null && target === null ? null : index;
       const found = this.#locate(id, guid, usable, target);
       facts = this.#factsOf(id, found);
+      if (key.length > KEY_CHARS_MAX) return facts;
+      if (this.#byReference.size >= REMEMBERED_MAX) {
+        this.#byReference.clear();
+        this.#byId.clear();
+      }
       this.#byReference.set(key, facts);
       const isById = id !== null && stringOf(found?.rule.id)?.trim() === id;
       if (isById && component === null) this.#byId.set(id, facts);
@@ -189,7 +203,6 @@ export class RuleBook {
     const tags = stringsOf(properties?.tags).map((tag) => notes.text(tag, limits.nameCharsMax));
     const configuration = objectOf(raw?.defaultConfiguration);
     const level = configuration?.level;
-    const rank = numberOf(configuration?.rank);
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
     const other = this.#translated(id, found);
@@ -210,7 +223,7 @@ export class RuleBook {
       name,
       title: titleOf(ruleId, short, name),
       level: isLevel(level) ? level : null,
-      rank: rank !== null && rank >= 0 ? rank : null,
+      rank: rankOf(configuration?.rank),
       said,
       severityRaw: rawSeverity(said, SILENT),
       tags,
@@ -245,6 +258,12 @@ function componentOf(raw: JsonObject, member: 'rules' | 'notifications'): Compon
   return { raw, rules, byId, byGuid };
 }
 
+/** §3.27.25: from 0 to 100; -1 means that nothing is said. */
+export function rankOf(value: unknown): number | null {
+  const rank = numberOf(value);
+  return rank !== null && rank >= 0 && rank <= 100 ? rank : null;
+}
+
 /** §3.12 multiformatMessageString: its text, else its markdown. */
 export function textOfMultiformat(value: unknown): string | null {
   const message = objectOf(value);
@@ -267,7 +286,7 @@ function idsOfRule(id: string, raw: JsonObject | null, tags: readonly string[]):
   const sources = [id, ...stringsOf(raw?.deprecatedIds), ...tags];
   // Snyk names the CVE in the full description only: "(CVE-2024-39249) async@3.2.4".
   if (/^SNYK-/i.test(id)) sources.push(textOfMultiformat(raw?.fullDescription) ?? '');
-  return vulnerabilityIdsIn(sources.join(' '));
+  return vulnerabilityIdsIn(...sources);
 }
 
 /** Enough of a description to recognise the rule; the page links to the rest. */

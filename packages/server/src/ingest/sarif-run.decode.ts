@@ -8,14 +8,13 @@ import {
   indexOf,
   listOf,
   type Notes,
-  numberOf,
   objectOf,
   stringsOf,
 } from './report-notes.decode.ts';
 import { RunGraphs } from './sarif-graphs.decode.ts';
 import { Places } from './sarif-places.decode.ts';
 import { type ColumnUnit, columnUnitOf } from './sarif-regions.decode.ts';
-import { RuleBook, type RuleFacts } from './sarif-rules.decode.ts';
+import { rankOf, RuleBook, type RuleFacts } from './sarif-rules.decode.ts';
 import { Sources } from './sarif-sources.decode.ts';
 import { isLevel } from './severity.rules.ts';
 
@@ -42,7 +41,7 @@ export class SarifRun {
   readonly logicalLocations: readonly unknown[];
   readonly threadFlowLocations: readonly unknown[];
   /** What kind of finding each rule makes (sarif-identity.decode.ts). */
-  readonly types = new Map<RuleFacts, FindingType>();
+  readonly types = new WeakMap<RuleFacts, FindingType>();
   readonly webRequests: readonly unknown[];
   readonly webResponses: readonly unknown[];
   readonly #overrides: readonly Overrides[];
@@ -68,7 +67,7 @@ export class SarifRun {
     this.#policies = overridesOf(policyEntries(raw.policies), this.rules);
   }
 
-  /** What is configured for the rule: by a policy (§3.14.11) before the invocation. */
+  /** What is configured for the rule: by a policy (§3.14.10) before the invocation. */
   configured(result: JsonObject, rule: RuleFacts): Configured | null {
     const policy = overrideOf(this.#policies, rule);
     const invoked = this.#invoked(result, rule);
@@ -113,10 +112,9 @@ export function overridesOf(list: unknown, book: RuleBook): Overrides {
     const key = isRefined ? facts.id : facts.raw;
     if (key === null || key === '' || overrides.has(key)) continue;
     const { level } = configuration;
-    const rank = numberOf(configuration.rank);
     overrides.set(key, {
       level: isLevel(level) ? level : null,
-      rank: rank !== null && rank >= 0 ? rank : null,
+      rank: rankOf(configuration.rank),
     });
   }
   return overrides;

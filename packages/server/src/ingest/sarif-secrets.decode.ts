@@ -84,6 +84,28 @@ function masked(value: unknown, name: string, values: SecretValues): unknown {
   );
 }
 
+/** Members of a detail that may stand in tables of the run, where no result's secrets are looked for. */
+const FROM_TABLES: ReadonlySet<string> = new Set([
+  'logical',
+  'logical_others',
+  'module',
+  'address',
+]);
+
+/** The detail with names from the run's tables as they may be shown, wherever they stand in it. */
+export function withoutSecretNames(value: unknown, values: SecretValues, isName = false): unknown {
+  if (typeof value === 'string') return isName ? withoutValues(value, values, true) : value;
+  if (Array.isArray(value)) return value.map((entry) => withoutSecretNames(entry, values, isName));
+  const object = objectOf(value);
+  if (object === null) return value;
+  return Object.fromEntries(
+    Object.entries(object).map(([name, entry]) => [
+      name,
+      withoutSecretNames(entry, values, isName || FROM_TABLES.has(name)),
+    ]),
+  );
+}
+
 /** A property bag: below a name of credentials nothing is shown, and elsewhere nothing that looks like one. */
 function maskedBag(bag: JsonObject, values: SecretValues): JsonObject {
   return Object.fromEntries(

@@ -3,6 +3,7 @@
 // 2.1.0 §3.27.10). What was said is kept beside the verdict. Called by the rule reader (once per
 // rule) and the result reader.
 
+import type { Severity } from '@muster/contract';
 import { type JsonObject, numberOf, preview, stringOf } from './report-notes.decode.ts';
 import { type Cvss, cvssIn, isVectorName } from './sarif-cvss.decode.ts';
 import {
@@ -74,7 +75,7 @@ export function readSaid(properties: JsonObject | null, tags: readonly string[])
   };
   const bag = properties ?? {};
   note('security-severity', bag['security-severity']);
-  const stated = scoreOf(bag['security-severity']);
+  const stated = securitySeverityOf(bag['security-severity']);
   let word: SeverityVerdict | null = null;
   for (const name of WORD_NAMES) {
     const value = bag[name];
@@ -108,9 +109,18 @@ export function readSaid(properties: JsonObject | null, tags: readonly string[])
     const severity = severityOfWord(tag);
     if (word === null && severity !== null) word = { severity, from: 'tags' };
   }
-  const score =
-    stated === null ? null : { severity: severityOfScore(stated), from: 'security-severity' };
+  const score = stated === null ? null : { severity: stated, from: 'security-severity' };
   return raw.length === 0 ? SILENT : { score, word, raw, cvss };
+}
+
+/** `9.8`, and what is written around it: `9.8/10`, `9.8 (Critical)`. */
+const ANNOTATED = /^\s*(\d{1,2}(?:\.\d{1,6})?)\s*(?:\/\s*10(?:\.0)?\s*)?(?:\([^()]*\)\s*)?$/;
+
+/** A score as GitHub wants it, a score with words around it, or a word; null for everything else. */
+function securitySeverityOf(value: unknown): Severity | null {
+  const isShort = typeof value === 'string' && value.length <= RAW_CHARS_MAX;
+  const score = scoreOf(isShort ? (ANNOTATED.exec(value)?.[1] ?? value) : value);
+  return score === null ? severityOfWord(value) : severityOfScore(score);
 }
 
 /** Who decided the level: the result itself, what a scan was configured with, or nobody but the rule. */

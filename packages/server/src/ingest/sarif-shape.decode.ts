@@ -5,12 +5,14 @@
 
 import { SARIF_MEMBERS } from '@muster/contract';
 import {
+  indexOf,
   type JsonObject,
   type Notes,
   objectOf,
   pointerToken,
   stringOf,
 } from './report-notes.decode.ts';
+import { rankOf } from './sarif-rules.decode.ts';
 
 type Kind = 'text' | 'number' | 'object' | 'list';
 
@@ -94,7 +96,13 @@ export function checkResult(result: JsonObject, pointer: string, notes: Notes): 
       warnType(name, result[name], pointer, notes);
     }
   }
-  const { kind, level, baselineState } = result;
+  const { kind, level, baselineState, rank, occurrenceCount } = result;
+  if (typeof rank === 'number' && rank !== -1 && rankOf(rank) === null) {
+    warnRange('rank', 'from 0 to 100, or -1', pointer, notes);
+  }
+  if (typeof occurrenceCount === 'number' && (indexOf(occurrenceCount) ?? 0) === 0) {
+    warnRange('occurrenceCount', 'a whole number from 1 up', pointer, notes);
+  }
   if (kind !== undefined && !KINDS.has(kind)) warnWord('kind', kind, 'fail', pointer, notes);
   if (level !== undefined && !LEVELS.has(level)) {
     const instead = 'the severity that it names, or else the rule’s level';
@@ -141,6 +149,11 @@ function warnWord(
   if (typeof value !== 'string') return;
   const detail = `"${value.slice(0, 64)}" is no ${name}; it is read as ${instead}.`;
   notes.warn(`${pointer}/${name}`, 'unknown_word', detail);
+}
+
+/** §3.27.25, §3.27.31 */
+function warnRange(name: string, range: string, pointer: string, notes: Notes): void {
+  notes.warn(`${pointer}/${name}`, 'out_of_range', `\`${name}\` is ${range}; it is left out.`);
 }
 
 function warnIgnored(name: string, pointer: string, notes: Notes): void {

@@ -110,7 +110,7 @@ export class TaxonBook {
       if (kinds.length > 0 && kinds.every((kind) => NOT_CLASSIFYING.has(kind))) continue;
       this.#add(this.#taxonOf(objectOf(relation?.target)), taxa, 0);
     }
-    const texts = tags.length === 0 ? [] : [tags.join(' ')];
+    const texts = [...tags];
     if (properties !== null) {
       for (const name of PROPERTIES) {
         if (properties[name] !== undefined) texts.push(...textsOf(properties[name]));
@@ -218,10 +218,8 @@ function namesOf(taxa: readonly Taxon[], texts: readonly string[]): TaxonNames {
     else if (/owasp/i.test(name) && owaspIn(id).length > 0) owasp.add(owaspIn(id)[0] ?? id);
     else other.add(`${name}/${id}`.slice(0, 255));
   }
-  for (const text of texts) {
-    for (const id of cwesIn(text)) cwe.add(id);
-    for (const id of owaspIn(text)) owasp.add(id);
-  }
+  for (const id of cwesIn(...texts)) cwe.add(id);
+  for (const id of owaspIn(...texts)) owasp.add(id);
   return { cwe: [...cwe], owasp: [...owasp], other: [...other] };
 }
 

@@ -14,6 +14,7 @@ import {
   type OpenReport,
   type UploadContext,
 } from './draft.rules.ts';
+import { sarifRuns } from './run-summary.decode.ts';
 import { type JsonObject, listOf, memberOf, Notes, objectOf } from './report-notes.decode.ts';
 import {
   type External,
@@ -80,6 +81,7 @@ export function openSarif(
     format: 'sarif' as const,
     version: String(log.version),
     reportId: reportIdOf(runs, notes),
+    runs: sarifRuns(runs),
     analyses: analyses.all,
     assets: { usable: assets.all, rejections: [] },
     components: NONE,

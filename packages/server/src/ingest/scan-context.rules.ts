@@ -4,6 +4,7 @@
 
 import { ASSET_KINDS, limits } from '@muster/contract';
 import { ipAddress } from './asset.rules.ts';
+import { firstWord } from './clean-scan.rules.ts';
 import type { ScanContext, UploadContext } from './draft.rules.ts';
 
 /** What is kept of a command's payload beside the upload. `isNamed`: the runner said that the report belongs to it. */
@@ -62,6 +63,3 @@ export function scanOf(context: UploadContext, tool: string): ScanContext | null
   );
   return fitting.length === 1 ? (fitting[0] ?? null) : null;
 }
-
-/** Agents call a scanner by its tool and how it is run (`trivy-fs`, RP §5.7), tools call themselves `Semgrep OSS`. */
-const firstWord = (name: string): string => /[a-z0-9]+/.exec(name.toLowerCase())?.[0] ?? '';

@@ -105,6 +105,7 @@ export async function extendLease(
       | 'analyses'
       | 'progress_attempt'
       | 'command_id'
+      | 'runs'
     >
   >,
 ): Promise<number> {
@@ -213,6 +214,43 @@ export async function releaseAllHeld(db: Db): Promise<number> {
     .where('state', '=', PROCESSING)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
+}
+
+/** Whether an upload of the same runner that arrived before this one isn't finished yet. */
+export async function hasEarlierWaiting(
+  db: Db,
+  upload: Pick<UploadRow, 'tenant_id' | 'runner_id' | 'id'>,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('upload')
+    .select('id')
+    .where('tenant_id', '=', upload.tenant_id)
+    .where('runner_id', '=', upload.runner_id)
+    .where('state', 'in', WAITING)
+    .where('id', '<', upload.id)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Whether its runner handed in another upload for its command that has items, or of which nothing was applied. */
+export async function hasReportOfCommand(
+  db: Db,
+  upload: Pick<UploadRow, 'tenant_id' | 'runner_id' | 'id' | 'command_id'>,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('upload')
+    .select('id')
+    .where('tenant_id', '=', upload.tenant_id)
+    .where('command_id', '=', upload.command_id)
+    .where('runner_id', '=', upload.runner_id)
+    .where('id', '!=', upload.id)
+    .where('rehearsal', '=', 0)
+    .where('state', '!=', 'receiving')
+    .where((eb) => eb.or([eb('state', '!=', 'processed'), eb('items_total', '>', 0)]))
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** What the batches are of. */

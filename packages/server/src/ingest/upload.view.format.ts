@@ -9,6 +9,7 @@ import {
 } from '@muster/contract';
 import type { RejectionRow } from './rejection.queries.ts';
 import type { UploadContext } from './draft.rules.ts';
+import type { RunSummaries } from './run-summary.decode.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 const iso = (ms: number): string => new Date(ms).toISOString();
@@ -55,6 +56,7 @@ export function jobView(row: UploadRow) {
     attempts: row.attempt,
     items_done: row.items_done,
     items_total: row.items_total,
+    ...runsOf(row),
     ...(row.state === 'processed' && receipt !== null ? { result: receipt } : {}),
     ...(problem === null ? {} : { error: problem }),
   };
@@ -80,11 +82,18 @@ export function uploadView(row: UploadRow): Upload {
     items_done: row.items_done,
     items_total: row.items_total,
     context: statedContext(row.context),
+    ...runsOf(row),
     receipt,
     problem: storedProblem(row) as Upload['problem'],
     fault: row.fault,
     raw_deleted_at: isoOrNull(row.raw_deleted_at),
   };
+}
+
+function runsOf({ runs }: UploadRow): Pick<Upload, 'runs' | 'runs_total'> {
+  if (runs === null) return { runs: null, runs_total: null };
+  const { shown, total } = JSON.parse(runs) as RunSummaries;
+  return { runs: [...shown], runs_total: total };
 }
 
 /** What the sender said beside the document; the command that it belongs to stands in `command_id`. */

@@ -14,21 +14,21 @@ const VULNERABILITY = new RegExp(
 /** Longer texts than this hold prose, not identifiers; scanning them buys nothing. */
 const SCAN_CHARS_MAX = 2048;
 
-/** `CWE-<n>` for each CWE that the text names, in order, without repeats. */
-export function cwesIn(text: string): string[] {
-  return matches(text, CWE, (found) => `CWE-${found[1]}`);
+/** `CWE-<n>` for each CWE that the texts name, in order, without repeats. */
+export function cwesIn(...texts: readonly string[]): string[] {
+  return matches(texts, CWE, (found) => `CWE-${found[1]}`);
 }
 
-/** `A03:2021` for each OWASP Top Ten category that the text names. */
-export function owaspIn(text: string): string[] {
-  return matches(text, OWASP, (found) => `A${(found[1] ?? '').padStart(2, '0')}:${found[2]}`);
+/** `A03:2021` for each OWASP Top Ten category that the texts name. */
+export function owaspIn(...texts: readonly string[]): string[] {
+  return matches(texts, OWASP, (found) => `A${(found[1] ?? '').padStart(2, '0')}:${found[2]}`);
 }
 
 /**
- * Published vulnerability ids in the text: CVE upper-case, GHSA with a lower-case body (CTIS §4.2).
+ * Published vulnerability ids in the texts: CVE upper-case, GHSA with a lower-case body (CTIS §4.2).
  */
-export function vulnerabilityIdsIn(text: string): string[] {
-  return matches(text, VULNERABILITY, (found) => canonicalVulnerabilityId(found[0]));
+export function vulnerabilityIdsIn(...texts: readonly string[]): string[] {
+  return matches(texts, VULNERABILITY, (found) => canonicalVulnerabilityId(found[0]));
 }
 
 /** One spelling per published id; other texts stay as they are. */
@@ -45,8 +45,14 @@ export function vulnerabilityFamily(id: string): 'cve' | 'ghsa' | 'osv' | 'vendo
   return /^(?:PYSEC|GO|RUSTSEC|OSV|GSD|MAL|HSEC|BIT)-/.test(id) ? 'osv' : 'vendor';
 }
 
-function matches(text: string, pattern: RegExp, spell: (found: RegExpExecArray) => string) {
+function matches(
+  texts: readonly string[],
+  pattern: RegExp,
+  spell: (found: RegExpExecArray) => string,
+): string[] {
   const spelled = new Set<string>();
-  for (const found of text.slice(0, SCAN_CHARS_MAX).matchAll(pattern)) spelled.add(spell(found));
+  for (const text of texts) {
+    for (const found of text.slice(0, SCAN_CHARS_MAX).matchAll(pattern)) spelled.add(spell(found));
+  }
   return [...spelled];
 }

@@ -59,7 +59,8 @@ function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
   const board = new WorkBoard(database, clock, unwritten);
   const wake = new Wake({ database, clock, log: createLogger('silent'), board });
   wake.start();
-  return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
+  const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
+  return { database, clock, board, wake, offers: new OfferCounts(), unwritten, ...uploads };
 }
 
 async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {

@@ -101,6 +101,7 @@ export function assetRow(tenantId: string): Insertable<AssetTable> {
     is_fallback: 0,
     default_ref_id: null,
     attributes: null,
+    attributes_at: 1,
     first_seen_at: NOW_MS,
     last_seen_at: NOW_MS,
     created_upload_id: randomUUID(),

@@ -192,8 +192,17 @@ insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts",
 -- analyses: of places
 select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = $1 and "ref_id" in ($2) and "tool" in ($3) and "category" in ($4)
 
+-- analyses: on a ref
+select "tool", "category", "coverage" from "analysis" where "tenant_id" = $1 and "ref_id" = $2
+
+-- uploads: an earlier one that waits
+select "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "state" in ('received', 'processing') and "id" < $3 limit $4
+
+-- uploads: a report of a command
+select "id" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" = $3 and "id" != $4 and "rehearsal" = $5 and "state" != $6 and ("state" != $7 or "items_total" > $8) limit $9
+
 -- analyses: save
-insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
+insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
 select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6
@@ -251,7 +260,7 @@ select * from "asset_ref" where "tenant_id" = $1 and "asset_id" in ($2, $3) and 
 
 -- assets: save endpoints
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") select "tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at" from json_populate_recordset(null::"endpoint", $1::json) on conflict ("tenant_id", "asset_id", "identity") do nothing
-update "endpoint" as "stored" set "document" = "given"."document", "last_seen_at" = "given"."last_seen_at" from json_populate_recordset(null::"endpoint", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."asset_id" = "given"."asset_id" and "stored"."identity" = "given"."identity"
+update "endpoint" as "stored" set "document" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."document" else "given"."document" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end from json_populate_recordset(null::"endpoint", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."asset_id" = "given"."asset_id" and "stored"."identity" = "given"."identity"
 
 -- assets: save facts
-update "asset" as "stored" set "attributes" = "given"."attributes", "criticality" = "given"."criticality" from json_populate_recordset(null::"asset", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
+update "asset" as "stored" set "attributes" = "given"."attributes", "attributes_at" = "given"."attributes_at", "criticality" = "given"."criticality" from json_populate_recordset(null::"asset", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"

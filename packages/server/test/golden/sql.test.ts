@@ -137,6 +137,11 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'uploads: a batch and its guard': (db) => work.insertBatch(db, UPLOAD, 1, 1, '{}'),
   'analyses: of places': (db) =>
     frame.analysesOf(db, ID, [{ ref_id: ID, tool: 'tool', category: '' }]),
+  'analyses: on a ref': (db) => frame.analysesOnRef(db, ID, ID),
+  'uploads: an earlier one that waits': (db) =>
+    work.hasEarlierWaiting(db, { tenant_id: ID, runner_id: ID, id: ID }),
+  'uploads: a report of a command': (db) =>
+    work.hasReportOfCommand(db, { tenant_id: ID, runner_id: ID, id: ID, command_id: ID }),
   'analyses: save': (db) =>
     frame.saveAnalyses(db, [
       {
@@ -147,6 +152,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_upload_id: ID,
         last_seen_at: 1,
         commit_sha: null,
+        coverage: 'full',
         held_digest: null,
         held_count: 0,
       },
@@ -234,7 +240,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       },
     ]),
   'assets: save facts': (db) =>
-    frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', criticality: null }]),
+    frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', attributes_at: 1, criticality: null }]),
 };
 
 const DIALECTS = {

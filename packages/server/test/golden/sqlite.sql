@@ -192,8 +192,17 @@ insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts",
 -- analyses: of places
 select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = ? and "ref_id" in (?) and "tool" in (?) and "category" in (?)
 
+-- analyses: on a ref
+select "tool", "category", "coverage" from "analysis" where "tenant_id" = ? and "ref_id" = ?
+
+-- uploads: an earlier one that waits
+select "id" from "upload" where "tenant_id" = ? and "runner_id" = ? and "state" in ('received', 'processing') and "id" < ? limit ?
+
+-- uploads: a report of a command
+select "id" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner_id" = ? and "id" != ? and "rehearsal" = ? and "state" != ? and ("state" != ? or "items_total" > ?) limit ?
+
 -- analyses: save
-insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
+insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
 select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and "id" > ? order by "id" limit ?
@@ -251,7 +260,7 @@ select * from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "na
 
 -- assets: save endpoints
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") values (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "identity") do nothing
-update "endpoint" set "document" = ?, "last_seen_at" = ? where "tenant_id" = ? and "asset_id" = ? and "identity" = ?
+update "endpoint" as "stored" set "document" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."document" else "given"."document" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end from (select ? as "tenant_id", ? as "asset_id", ? as "identity", ? as "document", ? as "last_seen_at") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."asset_id" = "given"."asset_id" and "stored"."identity" = "given"."identity"
 
 -- assets: save facts
-update "asset" set "attributes" = ?, "criticality" = ? where "tenant_id" = ? and "id" = ?
+update "asset" set "attributes" = ?, "attributes_at" = ?, "criticality" = ? where "tenant_id" = ? and "id" = ?

@@ -72,6 +72,15 @@ describe('sizes', () => {
     assert.deepEqual(places, [['/findings/1', 'item_too_large']]);
   });
 
+  test('an item that nests too deep is rejected with its place, its neighbours are kept', async () => {
+    const nested = item('deep', `,"x":${deep(3).replace('§', '')}`);
+    const most = item('most', `,"x":${deep(4).replace('§', '')}`);
+    const receipt = await receiptOf(report([item('nest-1'), nested, most, item('nest-2')].join()));
+    assert.equal(receipt.findings.created, 3);
+    const places = receipt.rejections.map(({ pointer, code }) => [pointer, code]);
+    assert.deepEqual(places, [['/findings/1', 'item_too_deep']]);
+  });
+
   test('a frame over the bound is refused', async () => {
     const text = report(item('r'), `,"x":"${'x'.repeat(limits.frameBytesMax)}"`);
     problemOf(await post(text), 'body_too_large');
@@ -126,7 +135,6 @@ describe('places', { concurrency: 2 }, () => {
   const good = report([item('place-1'), item('place-2')].join());
   /** `§` marks where the text stops being JSON, and isn't sent; columns count UTF-16 code units. */
   const cases: Readonly<Record<string, string>> = {
-    'nested too deep in an item': report(item('r', `,"x":${deep(3)}`)),
     'nested too deep in the frame': report(item('r'), `,"x":${deep(1)}`),
     'unterminated in an item': `${good.slice(0, good.length - 9)}§`,
     'unterminated between items': `${report('').slice(0, -2)}1,§`,

@@ -137,5 +137,54 @@ for (const backend of BACKENDS) {
       await work();
       assert.equal((await receiptOf(caller, next)).resolved, 1, 'the one that only the older had');
     });
+
+    test('applied after a later one, a report takes back nothing that was said of assets, components and endpoints', async () => {
+      const caller = await newCaller(stage);
+      const say = async (word: string, more: readonly object[] = []) => {
+        const host = 'late.example.com';
+        const report = {
+          version: '1.2',
+          tool: { name: 'inventory' },
+          metadata: { source_type: 'scanner' },
+          assets: [{ id: 'a', type: 'domain', value: host, properties: { said: word, [word]: 1 } }],
+          dependencies: [
+            { id: 'x', name: 'x', version: '1', license: word, depends_on: [word] },
+            { id: word, name: word, version: '1' },
+            ...more,
+          ],
+          endpoints: [{ origin: `https://${host}`, path: '/', method: 'GET', name: word }],
+          findings: [],
+        };
+        stage.clock.advance(1000);
+        return await receive(stage, caller, 'ctis', report);
+      };
+      const { tenantId } = caller;
+      const db = stage.database.tenant(tenantId);
+      const componentsNow = async () =>
+        await db.selectFrom('component').selectAll().where('tenant_id', '=', tenantId).execute();
+      const endpointsNow = async () =>
+        await db.selectFrom('endpoint').selectAll().where('tenant_id', '=', tenantId).execute();
+      const older = await say('older', [{ id: 'o', name: 'only-older', version: '1' }]);
+      await wait(caller, older);
+      await say('newer');
+      await work();
+      const before = { components: await componentsNow(), endpoints: await endpointsNow() };
+      stage.clock.advance(60_000);
+      assert.deepEqual(await work(), { id: older, outcome: 'processed' });
+
+      const components = await componentsNow();
+      const isKnown = (identity: string) =>
+        before.components.some((row) => row.identity === identity);
+      const known = components.filter(({ identity }) => isKnown(identity));
+      assert.deepEqual(known, before.components, 'also when they were seen');
+      assert.equal(components.length, known.length + 2, 'what only the older one has is added');
+      assert.deepEqual(await endpointsNow(), before.endpoints);
+      const assets = db.selectFrom('asset').selectAll().where('tenant_id', '=', tenantId);
+      const asset = await assets.executeTakeFirstOrThrow();
+      const { properties } = JSON.parse(asset.attributes ?? '') as {
+        properties: Record<string, unknown>;
+      };
+      assert.deepEqual(properties, { older: 1, said: 'newer', newer: 1 });
+    });
   });
 }

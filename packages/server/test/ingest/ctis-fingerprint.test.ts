@@ -239,3 +239,12 @@ test('a recipe that hashed the raw secret is recognised, and the secret is not s
   };
   assert.deepEqual(judged(finding).ignored, { fingerprint: 'hashes the line number' });
 });
+
+test('fingerprints of old SDKs are known to hash the line, with the value and without', () => {
+  const fields = { ...NOTHING, path: 'a.env', rule: 'aws', startLine: 7, secrets: ['AKIA***MPLE'] };
+  const digest = sha256Hex('AKIA***MPLE').slice(0, 8);
+  for (const text of ['a.env:aws:7', `a.env:aws:7:${digest}`]) {
+    const { recipe, weakness } = judgeFingerprint(sha256Hex(text), fields);
+    assert.deepEqual([recipe, weakness], ['secret-old', 'hashes the line number']);
+  }
+});

@@ -294,3 +294,14 @@ test('other words for a secret, and a secret in a list, hide the value as well',
   const evidence = { type: 'web3', title: value, severity: 'high', evidence_items: item };
   expectHidden(visibleText(ctis([evidence])), value);
 });
+
+test('titles, messages and descriptions of any finding show no value of a credential', () => {
+  const text = 'Request with api_key=abcdef123 was logged';
+  const finding = { type: 'vulnerability', severity: 'low', rule_id: 'r' };
+  const more = { title: text, message: text, description: text };
+  const draft = onlyDraft(decodeCtis(ctis([{ ...finding, ...more }])));
+  const { title, message, detail } = draft;
+  for (const shown of [title, message, detail.description]) {
+    assert.equal(shown, 'Request with api_key=*** was logged');
+  }
+});

@@ -9,6 +9,7 @@ import {
   isMasked,
   maskAssignments,
   maskOccurrences,
+  maskSaid,
   maskSnippet,
   maskValue,
 } from '../../src/ingest/masking.rules.ts';
@@ -156,4 +157,20 @@ test('a credential name hides all that stands under it, but for a yes or no', ()
     match: [{ matcher: 'word' }],
   };
   assert.deepEqual(shown(plain), plain);
+});
+
+test('in a sentence what is assigned to a credential is masked, and what is merely said of it stays', () => {
+  const said: Readonly<Record<string, string>> = {
+    'Found password=hunter2 in a.env': 'Found password=*** in a.env',
+    'api_key:"a b" and token: \'c d\'.': 'api_key:"***" and token: \'***\'.',
+    'Authorization: Bearer abc.def-1, then': 'Authorization: Bearer ***, then',
+    'https://ada:pw@db.example.com/x': 'https://***@db.example.com/x',
+    'Password: too short': 'Password: too short',
+    'auth::Token::new is unsafe': 'auth::Token::new is unsafe',
+    'Secret: AWS key': 'Secret: AWS key',
+  };
+  for (const [text, shown] of Object.entries(said)) {
+    assert.equal(maskSaid(text), shown);
+    assert.equal(maskSaid(shown), shown, 'repeating it changes nothing');
+  }
 });

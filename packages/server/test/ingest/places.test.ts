@@ -36,6 +36,7 @@ test('a checkout path with a leading slash is relative, a machine path stays rec
   assert.equal(pathAt('file:////src/x.js'), '/src/x.js');
   assert.equal(pathAt('file:///c:/code/x.c'), 'C:/code/x.c');
   assert.equal(pathAt('c:\\code\\x.c'), 'C:/code/x.c');
+  assert.equal(pathAt('C:code\\x.c'), 'code/x.c', 'relative to where the scanner ran');
 });
 
 test('the same code on another machine has the same path, where the checkout can be told', () => {
@@ -45,6 +46,10 @@ test('the same code on another machine has the same path, where the checkout can
   assert.equal(pathAt('/github/workspace/src/a.ts'), 'src/a.ts');
   const context = { repositoryUrl: 'https://github.com/acme/Shop.git' };
   assert.equal(pathAt('file:///home/ada/code/shop/src/a.ts', {}, {}, context), 'src/a.ts');
+  // A user who is called like the repository; a package that is, in its checkout.
+  assert.equal(pathAt('file:///home/shop/src/shop/lib/a.ts', {}, {}, context), 'lib/a.ts');
+  assert.equal(pathAt('file:///C:/Users/Shop/shop/a.ts', {}, {}, context), 'a.ts');
+  assert.equal(pathAt('file:///home/ada/shop/src/shop/a.py', {}, {}, context), 'src/shop/a.py');
   const invocations = [{ workingDirectory: { uri: 'file:///home/ada/code/' } }];
   assert.equal(pathAt('file:///home/ada/code/src/a.ts', { invocations }), 'src/a.ts');
 });
@@ -64,6 +69,21 @@ test('base ids are followed to their root; loops and unknown ids end there', () 
   assert.equal(under('constructor'), 'a.ts');
   assert.match(under('LOOP') ?? '', /^(?:x\/)+a\.ts$/);
   assert.equal(under('SRC', 'file:///home/ada/code/lib/b.ts'), 'lib/b.ts');
+});
+
+test('files of base ids that lie below one root are told apart', () => {
+  const originalUriBaseIds = {
+    '%SRCROOT%': { uri: 'file:///home/ada/shop/' },
+    LIB: { uri: 'file:///home/ada/shop/lib/' },
+    HOME: { uri: 'file:///home/ada/' },
+  };
+  const under = (uriBaseId: string, ids: object = originalUriBaseIds) =>
+    pathAt('a.ts', { originalUriBaseIds: ids }, { uriBaseId });
+  assert.equal(under('%SRCROOT%'), 'a.ts');
+  assert.equal(under('LIB'), 'lib/a.ts');
+  assert.equal(under('HOME'), 'a.ts', 'what is above the root is no part of the checkout');
+  const { LIB } = originalUriBaseIds;
+  assert.equal(under('LIB', { LIB }), 'a.ts', 'nothing else to tell it from');
 });
 
 test('the root of the machine as base id is a root like any other', () => {

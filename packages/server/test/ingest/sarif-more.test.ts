@@ -269,3 +269,30 @@ test('property bags are data, tags have a place of their own', () => {
   assert.deepEqual(detail.properties, { deep: { list: [1] } });
   assert.deepEqual(detail.tags, ['x', 'y']);
 });
+
+test('property bags below a result are kept by where they stand, masked, and those of a secret are not', () => {
+  const place = (more: object) => ({
+    physicalLocation: { artifactLocation: { uri: 'a.c' }, ...more },
+    properties: { own: 1 },
+  });
+  const more = {
+    locations: [place({ region: { startLine: 1, properties: { 'a/b': 'region' } } }), place({})],
+    fixes: [{ description: { text: 'd' }, properties: { api_token: 'abcdef0123' } }],
+    suppressions: [{ kind: 'external', properties: { ticket: 'S-1', empty: {} } }],
+    partialFingerprints: { properties: 'no bag' },
+    properties: { of: 'the result' },
+  };
+  const detail = detailOfResult(more);
+  assert.deepEqual(detail.property_bags, {
+    '/locations/0/physicalLocation/region': { 'a/b': 'region' },
+    '/locations/1': { own: 1 },
+    '/fixes/0': { api_token: '***' },
+    '/suppressions/0': { ticket: 'S-1' },
+  });
+  assert.deepEqual(detail.locations?.[0]?.properties, { own: 1 });
+  assert.equal(detailOfResult(more, {}, { name: 'gitleaks' }).property_bags, undefined);
+  assert.equal(detailOfResult({}).property_bags, undefined);
+  const many = Array.from({ length: 60 }, (_, index) => ({ properties: { index } }));
+  const bags = detailOfResult({ relatedLocations: many }).property_bags ?? {};
+  assert.equal(Object.keys(bags).length, 50);
+});

@@ -1,4 +1,4 @@
-// Lines, columns and offsets of SARIF regions (SARIF 2.1.0 §3.14.17, §3.30): columns are UTF-16 code
+// Lines, columns and offsets of SARIF regions (SARIF 2.1.0 §3.14.27, §3.30): columns are UTF-16 code
 // units, whatever the tool counts in, as far as the document allows.
 
 import assert from 'node:assert/strict';
@@ -35,7 +35,7 @@ test('columns are counted anew where the line is in the snippet around them', ()
   const region = { startColumn: 5, endColumn: 9 };
   assert.deepEqual(columns(region, POINTS, { contextRegion }), [6, 11, undefined]);
   assert.deepEqual(columns(region, UNITS, { contextRegion }), [5, 9, undefined]);
-  // §3.14.17: code points are what counts when nothing is said.
+  // §3.14.27: code points are what counts when nothing is said.
   assert.deepEqual(columns(region, {}, { contextRegion }), [6, 11, undefined]);
 });
 

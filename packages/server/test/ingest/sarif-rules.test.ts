@@ -109,6 +109,39 @@ test('the rank is the result’s, the invocation’s, or the rule’s; -1 says n
   assert.equal(detailOfResult({ rank: -1 }).rank, undefined);
 });
 
+test('a rank or a count that SARIF can’t have is left out with a warning', () => {
+  const rules = [{ id: 'r', defaultConfiguration: { rank: 101 } }];
+  assert.equal(detailOfResult({ rank: 100.5 }, {}, { rules }).rank, undefined);
+  assert.equal(detailOfResult({ rank: 100, occurrenceCount: 3 }).occurrence_count, 3);
+  for (const occurrenceCount of [0, -1, 1.5, 1e300]) {
+    assert.equal(detailOfResult({ occurrenceCount }).occurrence_count, undefined);
+  }
+  const report = decodeSarif(sarif([result({ rank: 400, occurrenceCount: 0 })]));
+  drafts(report);
+  const told = report.warnings.filter(({ code }) => code === 'out_of_range');
+  assert.deepEqual(
+    told.map(({ pointer }) => pointer),
+    ['/runs/0/results/0/rank', '/runs/0/results/0/occurrenceCount'],
+  );
+});
+
+test('weaknesses are found in the last of many tags, too', () => {
+  const tags = [...Array.from({ length: 300 }, (_, index) => `some-tag-${index}`), 'CWE-79'];
+  const rules = [{ id: 'r', properties: { tags } }];
+  assert.deepEqual(detailOfResult({}, {}, { rules }).cwe, ['CWE-79']);
+});
+
+test('a rule of its own for every result is read rightly, however many there are', () => {
+  const results = Array.from({ length: 10_050 }, (_, index) => ({
+    ruleId: index % 2 === 0 ? `made-up-${index}` : 'described',
+    message: { text: 'm' },
+  }));
+  const rules = [{ id: 'described', shortDescription: { text: 'It is well known' } }];
+  const read = drafts(decodeSarif(sarif(results, {}, { rules })));
+  assert.equal(read.at(-1)?.title, 'It is well known');
+  assert.equal(read.at(-2)?.ruleId, 'made-up-10048');
+});
+
 test('words and scores of tools map to severities, the source beside them', () => {
   const severity = (properties: object) => {
     const draft = oneResult({ properties });
@@ -124,6 +157,16 @@ test('words and scores of tools map to severities, the source beside them', () =
   ]);
   assert.deepEqual(severity({ cvssv2_score: '9.9' }), ['high', 'properties.cvssv2_score']);
   assert.deepEqual(severity({ 'security-severity': '0.0' }), ['info', 'security-severity']);
+  for (const odd of ['9.8 (Critical)', ' 9.8/10 ', '9.8 / 10.0 (CVSS 3.1)', 'Critical']) {
+    assert.deepEqual(
+      severity({ 'security-severity': odd }),
+      ['critical', 'security-severity'],
+      odd,
+    );
+  }
+  for (const none of ['', '9.8.1', '98', '-1', 'NaN', '9.8 of 10']) {
+    assert.deepEqual(severity({ 'security-severity': none }), ['medium', 'level'], none);
+  }
 });
 
 test('a level in another case is that level, one that names a severity decides it', () => {

@@ -223,3 +223,26 @@ test('a value beside a name of credentials is hidden whatever it is and however 
     }),
   );
 });
+
+test('names that a place takes from the tables of its run show no secret either', () => {
+  const logicalLocations = [
+    { fullyQualifiedName: `config.${VALUE}` },
+    { name: OTHER, parentIndex: 2 },
+    { name: 'vault' },
+  ];
+  const addresses = [{ fullyQualifiedName: `mem!${VALUE}` }];
+  const physicalLocation = {
+    artifactLocation: { uri: 'a.env' },
+    region: { startLine: 2, snippet: { text: `password = "${OTHER}" # ${VALUE}` } },
+    address: { index: 0 },
+  };
+  const place = { physicalLocation, logicalLocations: [{ index: 0 }, { index: 1 }] };
+  const threadFlows = [{ locations: [{ index: 0 }] }];
+  const draft = secretOf(
+    'gitleaks',
+    { locations: [place], codeFlows: [{ threadFlows }] },
+    { logicalLocations, addresses, threadFlowLocations: [{ location: place, module: VALUE }] },
+  );
+  assertHidden(draft, [VALUE, OTHER]);
+  assert.match(shownOf(draft), /vault/);
+});

@@ -184,8 +184,9 @@ before(async () => {
   const unwritten = () => null;
   const board = new WorkBoard(database, clock, unwritten);
   const wake = new Wake({ database, clock, log: createLogger('silent'), board });
+  const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
   stage = {
-    deps: { database, clock, board, wake, offers: new OfferCounts(), unwritten },
+    deps: { database, clock, board, wake, offers: new OfferCounts(), unwritten, ...uploads },
     clock,
     tenantId,
     close: async () => {

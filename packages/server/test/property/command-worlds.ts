@@ -298,6 +298,7 @@ export class RealWorld implements World {
       const holder = {
         tenantId: this.#tenantId,
         runnerId: this.#runners[act.runner] as RunnerId,
+        keyId: 'k',
       };
       const input = { result: act.words, errorMessage: act.words };
       await transition(deps, holder, this.#id, act.event, input);

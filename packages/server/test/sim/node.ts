@@ -135,7 +135,9 @@ export class ServerNode {
     const unwritten = (runnerId: string) => presence.unwritten(runnerId);
     const board = new WorkBoard(database, this.clock, unwritten);
     const wake = new Wake({ database, clock: this.clock, log: LOG, board });
-    const deps = { database, clock: this.clock, board, wake, offers: new OfferCounts(), unwritten };
+    const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
+    const offers = new OfferCounts();
+    const deps = { database, clock: this.clock, board, wake, offers, unwritten, ...uploads };
     const clock = this.#parts.authenticatorClock(this.clock);
     const authenticator = new Authenticator(database, clock, LOG);
     const heartbeat = {
@@ -209,7 +211,7 @@ export class ServerNode {
     runnerId: RunnerId,
     { commandId, call, input, words }: Extract<Request, { commandId: string }>,
   ): Promise<number> {
-    const holder = { tenantId: this.#tenantId, runnerId };
+    const holder = { tenantId: this.#tenantId, runnerId, keyId: 'simulated' };
     if (call === 'release')
       this.#ledger.releases.push({ commandId, runnerId, fence: input.attempt });
     const { attempt } = await this.#parts.transition(deps, holder, commandId, call, input);
