@@ -2,7 +2,15 @@
 
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
-import { type Command, COMMAND_STATUSES, endpoints, limits, PRIORITIES } from '@muster/contract';
+import {
+  type Command,
+  COMMAND_STATUSES,
+  type CommandUpload,
+  endpoints,
+  FINDING_OUTCOMES,
+  limits,
+  PRIORITIES,
+} from '@muster/contract';
 import { command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import type { Io } from '../lib/io.ts';
@@ -140,13 +148,23 @@ const show = command({
       const uploads = found.uploads.map(
         ({ id: upload, state, receipt }): Field => [
           'Upload',
-          `${upload} ${state}${receipt === null ? '' : `: ${counted(receipt.findings.received, 'finding')}`}`,
+          `${upload} ${receipt?.outcome ?? state}${receipt === null ? '' : `: ${receiptText(receipt)}`}`,
         ],
       );
       return print.fields([...fields(found, nowMs), ...attempts, ...uploads]);
     });
   },
 });
+
+/** `12 findings: 3 created, 9 unchanged; 2 resolved`. */
+function receiptText({ findings, resolved }: NonNullable<CommandUpload['receipt']>): string {
+  const outcomes = FINDING_OUTCOMES.filter((outcome) => findings[outcome] > 0).map(
+    (outcome) => `${findings[outcome]} ${outcome}`,
+  );
+  const received = counted(findings.received, 'finding');
+  const told = outcomes.length === 0 ? received : `${received}: ${outcomes.join(', ')}`;
+  return resolved === 0 ? told : `${told}; ${resolved} resolved`;
+}
 
 const create = command({
   name: 'commands create',

@@ -15,6 +15,12 @@ const expiry = (key: ApiKey): string =>
 
 const allowedFrom = (key: ApiKey): string => key.allow_from?.join(',') ?? 'anywhere';
 
+/** The labels that an enrolment token gives, as `team=web,zone=eu`. */
+const givenLabels = ({ labels: named }: ApiKey): string =>
+  Object.entries(named ?? {})
+    .map((label) => label.join('='))
+    .join(',') || '-';
+
 const keyLayout: Column<ApiKey>[] = [
   { title: 'KEY ID', cell: (row) => row.key_id },
   { title: 'KIND', cell: (row) => row.kind },
@@ -38,7 +44,17 @@ const tokenLayout: Column<ApiKey>[] = [
   { title: 'NAME', cell: (row) => row.name, shrink: 'end' },
   { title: 'STATE', cell: (row) => row.state },
   { title: 'USES LEFT', cell: (row) => String(row.uses_left ?? '-') },
+  { title: 'GIVES', cell: givenLabels, shrink: 'end', isOptional: true },
+  {
+    title: 'MAY ASK FOR',
+    cell: (row) => row.allowed_labels?.join(',') ?? 'any',
+    shrink: 'end',
+    isOptional: true,
+  },
+  { title: 'CREATED', cell: (row) => minuteOf(row.created_at), isOptional: true },
   { title: 'LAST USED', cell: (row) => minuteOf(row.last_used_at) },
+  { title: 'FROM', cell: (row) => row.last_used_from ?? '-', shrink: 'end', isOptional: true },
+  { title: 'ALLOWED FROM', cell: allowedFrom, shrink: 'end', isOptional: true },
   { title: 'EXPIRES', cell: expiry },
 ];
 

@@ -1,9 +1,16 @@
 // muster runners …: the fleet.
 
-import { endpoints, PRESENCES, type Runner, RUNNER_ADMIN_STATES } from '@muster/contract';
+import {
+  endpoints,
+  PRESENCES,
+  type Runner,
+  RUNNER_ADMIN_STATES,
+  type RunnerMetric,
+  type RunnerMetrics,
+} from '@muster/contract';
 import { command } from '../command.ts';
 import { LIST, printList } from '../list.ts';
-import { given, labels, text, word } from '../options.ts';
+import { duration, given, isoOf, labels, text, word } from '../options.ts';
 import type { Field, Printer } from '../print/printer.ts';
 import type { Column } from '../print/table.ts';
 import { momentOf, minuteOf } from '../print/time.ts';
@@ -91,6 +98,59 @@ const show = command({
   },
 });
 
+interface Measure {
+  readonly metric: RunnerMetric;
+  readonly last: number;
+  readonly mean: number;
+  readonly highest: number;
+}
+
+const rounded = (value: number): string => String(Math.round(100 * value) / 100);
+
+const measures: Column<Measure>[] = [
+  { title: 'METRIC', cell: (row) => row.metric },
+  { title: 'LAST', cell: (row) => rounded(row.last) },
+  { title: 'MEAN', cell: (row) => rounded(row.mean) },
+  { title: 'HIGHEST', cell: (row) => rounded(row.highest) },
+];
+
+/** Every step counts the same in the mean; steps without a value don't. */
+const summaries = ({ series }: RunnerMetrics): Measure[] =>
+  series.flatMap(({ metric, average, max }) => {
+    const means = average.filter((value) => value !== null);
+    const last = means.at(-1);
+    if (last === undefined) return [];
+    const mean = means.reduce((sum, value) => sum + value, 0) / means.length;
+    const highest = Math.max(...max.filter((value) => value !== null));
+    return [{ metric, last, mean, highest }];
+  });
+
+const metrics = command({
+  name: 'runners metrics',
+  summary: 'Show what a runner measured: last, mean and highest',
+  details: ['With --json the whole series, step by step.'],
+  operands: ['ID'],
+  options: {
+    since: duration('how far back: 90m, 24h, 30d; default 24h'),
+    step: duration('how long each step is; default what gives a few hundred of them'),
+  },
+  examples: [
+    'muster runners metrics 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e --since 7d',
+    'muster runners metrics 0199c3f2-6b1e-7c5a-9d7e-3f1b2a4c5d6e --step 1h --json',
+  ],
+  run: async (context, [id], { since, step }) => {
+    const { print, io } = context;
+    const query = given({
+      from: since === undefined ? undefined : isoOf({ inSeconds: -since }, io.nowMs()),
+      step: step === undefined ? undefined : String(step),
+    });
+    const found = await context.operator(endpoints.runnerMetrics, { params: { id }, query });
+    const rows = summaries(found);
+    if (rows.length > 0 || print.isJson) print.result(found, () => print.table(measures, rows));
+    if (rows.length === 0) print.note('It has sent no measurements in this time.');
+  },
+});
+
 const create = command({
   name: 'runners create',
   summary: 'Create a runner and its first key',
@@ -132,4 +192,4 @@ const changes = actions.map(([verb, endpoint, summary, done]) =>
   }),
 );
 
-export const runnerCommands = [list, show, create, ...changes];
+export const runnerCommands = [list, show, metrics, create, ...changes];
