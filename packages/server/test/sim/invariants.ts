@@ -35,7 +35,9 @@ function first<T>(
 }
 
 /** In the rows: one open claim where a command is held, none elsewhere. */
-function leasesInRows({ rows }: Moment): string | null {
+function leasesInRows({ before, rows }: Moment): string | null {
+  // These very rows were looked at before.
+  if (rows.commands === before.commands) return null;
   const open = new Map<string, AttemptFacts[]>();
   for (const attempt of rows.attempts.values()) {
     if (attempt.ended_at !== null) continue;

@@ -231,6 +231,7 @@ export class ServerNode {
       await renewLeasesOf(deps, signs);
       await presence.watch();
       await this.#parts.sweep(deps, presence.listeningSinceMs, heardUntilMs);
+      this.#ledger.judged();
     });
   }
 

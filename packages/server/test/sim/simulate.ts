@@ -8,9 +8,10 @@ import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { newId, type TenantId } from '../../src/lib/ids.ts';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
-import { temporaryDirectory } from '../db/fixture.ts';
+import type { Backend } from '../harness.ts';
 import { INVARIANTS, isEnded } from './invariants.ts';
 import { Ledger } from './ledger.ts';
+import { openNearSqlite } from './near-sqlite.ts';
 import { Network } from './network.ts';
 import { type Parts, REAL, ServerNode } from './node.ts';
 import { LABELS, operate, settleClocks, type Stage, strike, upNode } from './operator-actor.ts';
@@ -42,9 +43,6 @@ const QUIET_ROUND_MS = 14_000;
 /** Longer than the operator takes for anything. */
 const BEGUN_MS = 30_000;
 
-/** By then nearly all has ended; the rest waits for a lease. */
-const QUIET_AFTER_MS = 180_000;
-
 class Broken extends Error {
   readonly invariant: string;
   constructor(invariant: string, says: string, seen: string) {
@@ -59,18 +57,34 @@ export interface Place {
 }
 
 /** One database for many seeds, one after the other: upkeep looks across tenants. */
-export async function openPlace(backend: 'sqlite' | 'postgres'): Promise<Place> {
-  const { path: directory, remove } = await temporaryDirectory();
-  const url = backend === 'postgres' ? await testDatabaseUrl() : null;
-  // Transactions that pause hold their connections.
-  const database = await openDatabase({ url, directory, poolMax: 40 });
+export async function openPlace(backend: Backend): Promise<Place> {
+  const database = backend === 'sqlite' ? openNearSqlite() : await openTwoPools();
   await migrate(database, START_MS);
+  return { database, close: () => database.close() };
+}
+
+/**
+ * PostgreSQL with a pool for what asks in the name of a tenant and one for what doesn't: a connection that changes from one
+ * to the other has to say so, which would double what is sent.
+ */
+async function openTwoPools(): Promise<Database> {
+  const url = await testDatabaseUrl();
+  // Transactions that pause hold their connections.
+  const config = { url, directory: '', poolMax: 40 };
+  const [tenants, system] = [await openDatabase(config), await openDatabase(config)];
+  const of = (scope: string): Database => (scope === 'system' ? system : tenants);
   return {
-    database,
-    close: async () => {
-      await database.close();
-      await remove();
-    },
+    kind: 'postgres',
+    tenant: (id) => tenants.tenant(id),
+    lists: (id) => tenants.lists(id),
+    system: () => system.system(),
+    systemLists: () => system.systemLists(),
+    transaction: (scope, body) => of(scope).transaction(scope, body),
+    together: (scope, body) => of(scope).together(scope, body),
+    notify: (text) => system.notify(text),
+    listen: (hear) => system.listen(hear),
+    workerData: () => system.workerData(),
+    close: async () => void (await Promise.all([tenants.close(), system.close()])),
   };
 }
 
@@ -167,7 +181,6 @@ async function play(stage: Stage): Promise<void> {
   world.spawn(async () => {
     await tidyUp(stage);
     isTidy = true;
-    await world.sleep(QUIET_AFTER_MS);
     world.isQuiet = true;
   });
   const until = world.nowMs + CALM_MS;
