@@ -30,6 +30,7 @@ export type KeyFacts = Pick<
   ApiKeyTable,
   | 'key_id'
   | 'runner_id'
+  | 'uses_left'
   | 'state'
   | 'parent_key_id'
   | 'created_by'
@@ -37,7 +38,10 @@ export type KeyFacts = Pick<
   | 'retires_at'
   | 'first_used_at'
 >;
-export type RunnerFacts = Pick<RunnerTable, 'id' | 'admin' | 'presence' | 'interval_ms'>;
+export type RunnerFacts = Pick<
+  RunnerTable,
+  'id' | 'name' | 'admin' | 'presence' | 'interval_ms' | 'created_by'
+>;
 
 /** The tenant's rows at one moment. */
 export interface Rows {
@@ -81,9 +85,27 @@ export interface Events {
   readonly completions: { readonly commandId: string; readonly serial: number }[];
   readonly accepted: { readonly keyId: string; readonly presentedAt: number }[];
   readonly refused: { readonly keyId: string; readonly nodeMs: number }[];
+  readonly enrolled: {
+    readonly machine: string;
+    readonly runnerId: string;
+    readonly keyId: string;
+  }[];
+  /** Refused with an enrolment token. */
+  readonly turnedAway: {
+    readonly machine: string;
+    readonly tokenId: string;
+    readonly nodeMs: number;
+  }[];
 }
 
-const noEvents = (): Events => ({ claims: [], completions: [], accepted: [], refused: [] });
+const noEvents = (): Events => ({
+  claims: [],
+  completions: [],
+  accepted: [],
+  refused: [],
+  enrolled: [],
+  turnedAway: [],
+});
 
 /** What a runner can know: which keys it was given since, and including, the last one that was answered well. */
 export interface Keyring {
@@ -110,6 +132,12 @@ export class Ledger {
   readonly revokedSince = new Map<string, number>();
   /** Attempt → the runner that was told to have it. */
   readonly claimedBy = new Map<string, string>();
+  /** Enrolment token → how many runners it is for. */
+  readonly tokens = new Map<string, number>();
+  /** Machine → the runner that it was told to be. */
+  readonly enrolledAs = new Map<string, string>();
+  /** Keys, and runners with all their keys, that an operator wanted to end. */
+  readonly asked = new Set<string>();
   /** Every release that a server took in. */
   readonly releases: Release[] = [];
   /** Until then the servers' clocks disagreed by more than they may for presence to mean anything. */
@@ -213,12 +241,12 @@ const queriesOf = (db: Db, tenantId: string) => ({
   keys: db
     .selectFrom('api_key')
     .select(['key_id', 'runner_id', 'state', 'parent_key_id', 'created_by'])
-    .select(['expires_at', 'retires_at', 'first_used_at'])
+    .select(['expires_at', 'retires_at', 'first_used_at', 'uses_left'])
     .where('tenant_id', '=', tenantId)
     .compile(),
   runners: db
     .selectFrom('runner')
-    .select(['id', 'admin', 'presence', 'interval_ms'])
+    .select(['id', 'name', 'admin', 'presence', 'interval_ms', 'created_by'])
     .where('tenant_id', '=', tenantId)
     .orderBy('id')
     .compile(),

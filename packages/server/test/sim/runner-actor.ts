@@ -47,6 +47,7 @@ export class RunnerActor implements Keyring {
   #work: Work | null = null;
   #asleepUntil = 0;
   #isBusy = false;
+  #lastGood: HeldKey | null = null;
 
   constructor(
     name: string,
@@ -66,7 +67,17 @@ export class RunnerActor implements Keyring {
 
   keyIds = (): readonly string[] => this.#keys.map(({ id }) => id);
 
-  /** An operator handed it a key. */
+  /**
+   * Its disk is lost, and its keys with it. False: not now, because it has a key that it tried and had no answer to. A late
+   * request with that one would end what it gets next; who may try a key must keep it (contract §7).
+   */
+  forget(): boolean {
+    if (this.#keys.length !== 1 || this.#keys[0] !== this.#lastGood) return false;
+    this.#keys.length = 0;
+    return true;
+  }
+
+  /** It was handed a key: by an operator, or by enrolling once more. */
   given(key: string): void {
     this.#keys.push(held(key));
   }
@@ -222,6 +233,7 @@ export class RunnerActor implements Keyring {
     if (at < 0) return;
     const rest = this.#keys.slice(at).filter((one) => !refused.includes(one));
     this.#keys.splice(0, this.#keys.length, ...rest);
+    this.#lastGood = key;
   }
 
   async #awake(): Promise<void> {

@@ -1,15 +1,19 @@
 // One seed: a tenant of its own on a shared database, servers, runners, an operator and misfortune. Faults first, then
 // calm: then every command must end, and every runner must be let in, get a new key and be shown online.
 
+import { setImmediate } from 'node:timers/promises';
 import { limits } from '@muster/contract';
 import { insertTenant } from '../../src/keys/installation.queries.ts';
+import { addEnrolmentToken } from '../../src/keys/operator-keys.ts';
 import { createRunner } from '../../src/keys/runners.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { newId, type TenantId } from '../../src/lib/ids.ts';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import type { Backend } from '../harness.ts';
+import { enrolAndWork } from './enrolment-actor.ts';
 import { INVARIANTS, isEnded } from './invariants.ts';
+import { tendKeys } from './key-operator-actor.ts';
 import { Ledger } from './ledger.ts';
 import { openNearSqlite } from './near-sqlite.ts';
 import { Network } from './network.ts';
@@ -108,6 +112,8 @@ export async function simulate(
   } finally {
     await world.abandon();
     await forget(database, tenantId);
+    // In memory nothing ever waits: without a turn of its own no signal and no timer would be heard until the last seed.
+    await setImmediate();
   }
   return {
     seed,
@@ -149,9 +155,11 @@ async function populate(
   };
   const network = new Network(world, nodes, weather);
   const runners: RunnerActor[] = [];
+  const stage = { world, ledger, nodes, runners, enrolling: new Set<string>() };
+  const clock = new NodeClock(world);
   const count = world.between(2, 3);
-  for (let at = 0; at < count; at += 1) {
-    const clock = new NodeClock(world);
+  const machines = random.below(count);
+  for (let at = 0; at < count - machines; at += 1) {
     const request = { name: `runner ${at}`, labels: at % 2 === 0 ? LABELS : {} };
     const { runner, key } = await createRunner(database, clock, tenantId, request, 'sim');
     const era = random.chance(0.5) ? 'deployed' : 'sdk';
@@ -161,7 +169,19 @@ async function populate(
     runners.push(actor);
     ledger.keyrings.push(actor);
   }
-  return { world, ledger, nodes, runners };
+  if (machines === 0) return stage;
+  // Sometimes for more than there are: who asks twice must not get twice, though there would be enough.
+  const uses = machines + random.pick([0, 3]);
+  const request = { uses, labels: LABELS };
+  const { key } = await addEnrolmentToken(database, clock, tenantId, request, 'sim');
+  const token = key.secret.expose();
+  ledger.tokens.set(key.row.key_id, uses);
+  for (let at = 0; at < machines; at += 1) {
+    const era = random.chance(0.5) ? 'deployed' : 'sdk';
+    const machine = { name: `machine ${at}`, token, enrollmentId: `${at}`.repeat(8), era } as const;
+    world.spawn(() => enrolAndWork(stage, network, machine), random.below(20_000));
+  }
+  return stage;
 }
 
 async function play(stage: Stage): Promise<void> {
@@ -172,6 +192,7 @@ async function play(stage: Stage): Promise<void> {
   }
   for (const runner of runners) runner.start();
   world.spawn(() => operate(stage));
+  world.spawn(() => tendKeys(stage));
   world.spawn(() => strike(stage));
   const look = () => check(stage);
   const calmAt = START_MS + (world.isFierce ? FIERCE_STORM_MS : world.random.pick(STORMS_MS));
@@ -184,7 +205,8 @@ async function play(stage: Stage): Promise<void> {
     world.isQuiet = true;
   });
   const until = world.nowMs + CALM_MS;
-  const isDone = (): boolean => world.nowMs > until || (isTidy && !stillOpen(stage));
+  const isDone = (): boolean =>
+    world.nowMs > until || (isTidy && !stillOpen(stage) && stage.enrolling.size === 0);
   await world.run(isDone, look);
   const open = [...ledger.rows.commands.values()].filter((row) => !isEnded(row));
   if (open.length > 0) {
@@ -239,21 +261,26 @@ async function check({ ledger, nodes, world }: Stage): Promise<void> {
   }
 }
 
-/** Whoever kept its last good key is let in, gets a new one, and is shown online. */
-async function welcomed({ world, ledger, runners }: Stage): Promise<void> {
+/** Whoever kept its last good key is let in, gets a new one, and is shown online; a machine that still asks was not. */
+async function welcomed(stage: Stage): Promise<void> {
+  const { world, ledger, enrolling } = stage;
   let unwelcome: string | null = null;
   world.isEnding = true;
+  // Whoever lost its keys and was then turned away has none to be let in with.
+  const isExpected = (runner: RunnerActor): boolean =>
+    ledger.rows.runners.get(runner.runnerId)?.admin !== 'revoked' && runner.keyIds().length > 0;
   world.spawn(async () => {
-    for (const runner of runners) {
-      if (ledger.rows.runners.get(runner.runnerId)?.admin === 'revoked') continue;
+    const expected = stage.runners.filter(isExpected);
+    for (const runner of expected) {
       if (!(await runner.renew())) unwelcome ??= `${runner.name} gets no new key`;
     }
     await world.sleep(11_000);
-    for (const runner of runners) {
-      const row = ledger.rows.runners.get(runner.runnerId);
-      if (row?.admin === 'revoked' || row?.presence === 'online') continue;
-      unwelcome ??= `${runner.name} is shown ${row?.presence} after a sign of life`;
+    for (const { name, runnerId } of expected) {
+      const { presence } = ledger.rows.runners.get(runnerId) ?? {};
+      if (presence === 'online') continue;
+      unwelcome ??= `${name} is shown ${presence} after a sign of life`;
     }
+    for (const name of enrolling) unwelcome ??= `${name} waits for an answer to its enrolment`;
     unwelcome ??= '';
   });
   await world.run(
