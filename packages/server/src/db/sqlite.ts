@@ -151,7 +151,8 @@ async function stopThread(thread: Thread): Promise<void> {
   await ended;
 }
 
-interface Parts {
+/** What an open database is made of: where its statements go, and its end. */
+export interface SqliteParts {
   readonly writer: SqlitePort;
   readonly readHere: Read;
   readonly readLists: Read;
@@ -159,14 +160,15 @@ interface Parts {
   readonly close: () => Promise<void>;
 }
 
-class SqliteDatabase implements Database {
+/** See the head of this file. Exported for the simulator, whose statements stay in one thread. */
+export class SqliteDatabase implements Database {
   readonly kind = 'sqlite';
-  readonly #parts: Parts;
+  readonly #parts: SqliteParts;
   readonly #db: Db;
   readonly #lists: Db;
   readonly #lifetime = new Lifetime();
 
-  constructor(parts: Parts) {
+  constructor(parts: SqliteParts) {
     this.#parts = parts;
     const plugins = [new IdPlugin()];
     const kysely = (read: Read) => {

@@ -158,7 +158,11 @@ export async function revokeKeyRow(db: Db, tenantId: string, keyId: string): Pro
     .where((eb) =>
       eb.or([
         eb('key_id', '=', keyId),
-        eb.and([eb('parent_key_id', '=', keyId), eb('state', 'in', ['candidate', 'superseded'])]),
+        eb.and([
+          eb('parent_key_id', '=', keyId),
+          eb('created_by', '=', `key:${keyId}`),
+          eb('state', 'in', ['candidate', 'superseded']),
+        ]),
       ]),
     )
     .execute();

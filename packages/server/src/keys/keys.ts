@@ -113,8 +113,11 @@ export async function proveCandidate(
     }
     const line = lineOf(await runnerKeys(tx, key.tenant_id, runnerId), key.key_id);
     const others = line.filter((other) => other.key_id !== key.key_id);
-    const parent = others.find((other) => other.key_id === key.parent_key_id);
-    if (parent !== undefined && parent.state === 'proven') {
+    // A parent that was never used is no key that anybody needs a grace for: it ends with the rest.
+    const parent = others.find(
+      (other) => other.key_id === key.parent_key_id && other.state === 'proven',
+    );
+    if (parent !== undefined) {
       const retiresAt = retirementOfParent(
         { expiresAt: parent.expires_at, retiresAt: parent.retires_at },
         { createdAt: key.created_at, provenAt: nowMs },
@@ -123,7 +126,7 @@ export async function proveCandidate(
       await setRetirement(tx, key.tenant_id, parent.key_id, retiresAt);
     }
     // The rest of the line ends here; other lines of the runner, such as keys that an operator added, are untouched.
-    const done = others.filter((other) => other.key_id !== key.parent_key_id);
+    const done = others.filter((other) => other !== parent);
     if (isCloned) {
       await keepForClones(tx, done, nowMs + limits.keyOverlapMs);
       return true;
@@ -168,7 +171,10 @@ export async function renewKey(
   });
 }
 
-/** Makes a candidate that is to succeed `key`; the caller holds the runner's lock. */
+/**
+ * Makes a candidate that is to succeed `key`, or, where nobody has used that yet, what that was to succeed: the key in use is
+ * the one that gets the grace. The caller holds the runner's lock.
+ */
 async function succeed(
   tx: Db,
   key: KeyRow,
@@ -193,7 +199,7 @@ async function succeed(
     scopes: listed(key.scopes) as readonly KeyScope[],
     allowFrom: listed(key.allow_from),
     state: 'candidate',
-    parentKeyId: key.key_id,
+    parentKeyId: key.state === 'proven' ? key.key_id : (key.parent_key_id ?? key.key_id),
     expiresAt,
     createdBy,
   };

@@ -18,7 +18,11 @@ export class TokenBuckets {
    * time at which it will be full again, so an idle one costs nothing (generic cell rate algorithm).
    */
   take(key: string, nowMs: number): number {
-    const fullAt = Math.max(this.#full.get(key) ?? 0, nowMs);
+    const known = this.#full.get(key) ?? 0;
+    // An empty bucket is full again after a burst's time. One that needs twice that is from a clock that was set back
+    // since; without this its owner would wait for as long as the clock was wrong. Small corrections give nothing away.
+    const isFromLater = known > nowMs + 2 * this.#burst * this.#everyMs;
+    const fullAt = isFromLater ? nowMs : Math.max(known, nowMs);
     const next = fullAt + this.#everyMs;
     const earliest = next - this.#burst * this.#everyMs;
     if (earliest > nowMs) return earliest - nowMs;

@@ -47,7 +47,7 @@ select * from "command" where "status" in ('acknowledged', 'running') and "lease
 update "command" set "status" = $1, "reason" = $2, "completed_at" = $3 where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = $4)
 
 -- keys: revoke
-update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or ("parent_key_id" = $4 and "state" in ($5, $6)))
+update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or ("parent_key_id" = $4 and "created_by" = $5 and "state" in ($6, $7)))
 
 -- commands: page
 select * from "command" where "tenant_id" = $1 and "status" = $2 and "type" = $3 and ("runner_id" = $4 or "holder_id" = $5) and "id" < $6 order by "id" desc limit $7

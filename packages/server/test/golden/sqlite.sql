@@ -47,7 +47,7 @@ select * from "command" where "status" in ('acknowledged', 'running') and "lease
 update "command" set "status" = ?, "reason" = ?, "completed_at" = ? where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = ?)
 
 -- keys: revoke
-update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("parent_key_id" = ? and "state" in (?, ?)))
+update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("parent_key_id" = ? and "created_by" = ? and "state" in (?, ?)))
 
 -- commands: page
 select * from "command" where "tenant_id" = ? and "status" = ? and "type" = ? and ("runner_id" = ? or "holder_id" = ?) and "id" < ? order by "id" desc limit ?

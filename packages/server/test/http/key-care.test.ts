@@ -106,6 +106,37 @@ for (const backend of BACKENDS) {
       await good(key);
     });
 
+    test('that nobody has used rolls what it was to succeed: that has the grace, and the unused one none', async () => {
+      const { key } = await newRunner(world);
+      const unused = await rolled(key);
+      const kept = await rolled(unused);
+      await good(kept);
+      await good(key);
+      await dead(unused);
+      await good(kept);
+      pass(limits.keyGraceMs);
+      await dead(key);
+    });
+
+    test('that a machine enrolled with and has not used ends it with the first use of the new one', async () => {
+      const call = { method: 'POST', path: '/api/v1/agent/enroll', body: {} };
+      const made = await operate(world, world.own.admin, '/api/v1/enrolment-tokens', {}, 201);
+      const unused = ok(await send(world.url, { ...call, key: String(made['api_key']) }), 201);
+      const kept = await rolled(String(unused['api_key']));
+      await good(kept);
+      await dead(String(unused['api_key']));
+      await good(kept);
+    });
+
+    test('and revoking it before the new one was used leaves the new one: nobody else can have it', async () => {
+      const { key } = await newRunner(world);
+      const next = await rolled(key);
+      const renewed = await renew(key);
+      await revokeKey(world, key);
+      await dead(renewed);
+      await good(next);
+    });
+
     test('and renewing it leave the other keys of the runner alone, renewed or not', async () => {
       const { id, key } = await newRunner(world);
       const ci = await newKey(world, id, { scopes: ['ingest'] });

@@ -3,7 +3,15 @@
 // step and what the runners were told (ledger.ts), never a server's memory.
 
 import { limits } from '@muster/contract';
-import { refusal } from '../../src/keys/keys.rules.ts';
+import {
+  endedUnasked,
+  enrolledAsTold,
+  enrolledOnce,
+  first,
+  isEnrolled,
+  refusalOf,
+  turnedAway,
+} from './key-invariants.ts';
 import {
   type AttemptFacts,
   type CommandFacts,
@@ -23,19 +31,10 @@ const isHeld = ({ status }: CommandFacts): boolean =>
 export const isEnded = ({ status }: CommandFacts): boolean =>
   status !== 'pending' && status !== 'acknowledged' && status !== 'running';
 
-function first<T>(
-  items: Iterable<T>,
-  broken: (item: T) => string | null | undefined,
-): string | null {
-  for (const item of items) {
-    const seen = broken(item);
-    if (seen !== null && seen !== undefined) return seen;
-  }
-  return null;
-}
-
 /** In the rows: one open claim where a command is held, none elsewhere. */
-function leasesInRows({ rows }: Moment): string | null {
+function leasesInRows({ before, rows }: Moment): string | null {
+  // These very rows were looked at before.
+  if (rows.commands === before.commands) return null;
   const open = new Map<string, AttemptFacts[]>();
   for (const attempt of rows.attempts.values()) {
     if (attempt.ended_at !== null) continue;
@@ -121,15 +120,13 @@ function staleResult({ before, rows, events, ledger }: Moment): string | null {
   });
 }
 
-const refusalOf = (key: KeyFacts, nowMs: number): string | null =>
-  refusal({ state: key.state, expiresAt: key.expires_at, retiresAt: key.retires_at }, nowMs);
-
 function lockedOut({ rows, latestMs, ledger }: Moment): string | null {
   return first(ledger.keyrings, (ring) => {
     if (rows.runners.get(ring.runnerId)?.admin === 'revoked') return null;
     const keys = ring.keyIds().flatMap((id) => rows.keys.get(id) ?? []);
     if (keys.length === 0 || keys.some((key) => refusalOf(key, latestMs) === null)) return null;
-    return `none of ${keys.length} keys of runner ${ring.runnerId} is good`;
+    const why = keys.map((key) => `${key.key_id} ${refusalOf(key, latestMs)}`).join(', ');
+    return `none of ${keys.length} keys of runner ${ring.runnerId} is good: ${why}`;
   });
 }
 
@@ -159,6 +156,12 @@ function rootOf(keys: ReadonlyMap<string, KeyFacts>, key: KeyFacts): KeyFacts {
   return parent === undefined ? key : rootOf(keys, parent);
 }
 
+/** What enrolments of a runner began is one line, because repeats of one enrolment are. */
+function isOneLine(keys: ReadonlyMap<string, KeyFacts>, one: KeyFacts, other: KeyFacts): boolean {
+  const [root, otherRoot] = [rootOf(keys, one), rootOf(keys, other)];
+  return root === otherRoot || (isEnrolled(root) && isEnrolled(otherRoot));
+}
+
 /** When a key is proven: its parent stays for the grace, the rest of the line is over. */
 function lineOfProven({ before, rows, nowMs }: Moment): string | null {
   return first(rows.keys, ([id, key]) => {
@@ -184,8 +187,8 @@ function lineOfProven({ before, rows, nowMs }: Moment): string | null {
     const live = [...rows.keys.values()].filter(
       (other) =>
         other.runner_id === key.runner_id &&
-        rootOf(rows.keys, other) === rootOf(rows.keys, key) &&
-        (isByItself(other) || other.retires_at !== null) &&
+        isOneLine(rows.keys, other, key) &&
+        (isByItself(other) || isEnrolled(other) || other.retires_at !== null) &&
         // The call that proved it may have been its own renewal.
         other.parent_key_id !== id &&
         refusalOf(other, nowMs) === null,
@@ -243,6 +246,21 @@ export const INVARIANTS: readonly Invariant[] = [
     name: 'line of keys',
     says: 'The presented key stays good for its grace, and at most two keys live after a proof (contract §7).',
     broken: lineOfProven,
+  },
+  {
+    name: 'no key ends unasked',
+    says: 'A key ends by the proof of another, by its time or by an operator, and by nothing else (contract §7).',
+    broken: endedUnasked,
+  },
+  {
+    name: 'one runner each',
+    says: 'A repeated enrolment is no second runner and takes no second use of its token (contract §7).',
+    broken: oneOf(enrolledOnce, enrolledAsTold),
+  },
+  {
+    name: 'nobody turned away',
+    says: 'A machine that repeats its enrolment with a good token is let in (contract §7).',
+    broken: turnedAway,
   },
   {
     name: 'alive is not offline',

@@ -1,7 +1,7 @@
 // What is true in the simulated world: the rows as the database has them after each step, beside what each runner was
 // told and what each server did. The invariants read this and nothing else; no server's memory is looked into.
 
-import type { Database } from '../../src/db/db.ts';
+import type { Database, Db } from '../../src/db/db.ts';
 import type {
   ApiKeyTable,
   CommandAttemptTable,
@@ -30,6 +30,7 @@ export type KeyFacts = Pick<
   ApiKeyTable,
   | 'key_id'
   | 'runner_id'
+  | 'uses_left'
   | 'state'
   | 'parent_key_id'
   | 'created_by'
@@ -37,7 +38,10 @@ export type KeyFacts = Pick<
   | 'retires_at'
   | 'first_used_at'
 >;
-export type RunnerFacts = Pick<RunnerTable, 'id' | 'admin' | 'presence' | 'interval_ms'>;
+export type RunnerFacts = Pick<
+  RunnerTable,
+  'id' | 'name' | 'admin' | 'presence' | 'interval_ms' | 'created_by'
+>;
 
 /** The tenant's rows at one moment. */
 export interface Rows {
@@ -81,9 +85,27 @@ export interface Events {
   readonly completions: { readonly commandId: string; readonly serial: number }[];
   readonly accepted: { readonly keyId: string; readonly presentedAt: number }[];
   readonly refused: { readonly keyId: string; readonly nodeMs: number }[];
+  readonly enrolled: {
+    readonly machine: string;
+    readonly runnerId: string;
+    readonly keyId: string;
+  }[];
+  /** Refused with an enrolment token. */
+  readonly turnedAway: {
+    readonly machine: string;
+    readonly tokenId: string;
+    readonly nodeMs: number;
+  }[];
 }
 
-const noEvents = (): Events => ({ claims: [], completions: [], accepted: [], refused: [] });
+const noEvents = (): Events => ({
+  claims: [],
+  completions: [],
+  accepted: [],
+  refused: [],
+  enrolled: [],
+  turnedAway: [],
+});
 
 /** What a runner can know: which keys it was given since, and including, the last one that was answered well. */
 export interface Keyring {
@@ -110,20 +132,29 @@ export class Ledger {
   readonly revokedSince = new Map<string, number>();
   /** Attempt → the runner that was told to have it. */
   readonly claimedBy = new Map<string, string>();
+  /** Enrolment token → how many runners it is for. */
+  readonly tokens = new Map<string, number>();
+  /** Machine → the runner that it was told to be. */
+  readonly enrolledAs = new Map<string, string>();
+  /** Keys, and runners with all their keys, that an operator wanted to end. */
+  readonly asked = new Set<string>();
   /** Every release that a server took in. */
   readonly releases: Release[] = [];
   /** Until then the servers' clocks disagreed by more than they may for presence to mean anything. */
   disagreeUntil = 0;
   #rows: Rows = { commands: new Map(), attempts: new Map(), keys: new Map(), runners: new Map() };
   #events = noEvents();
+  #isDue = false;
   readonly #dirty = new Set<string>(['command', 'api_key', 'runner']);
   readonly #database: Database;
   readonly #tenantId: string;
+  readonly #queries: ReturnType<typeof queriesOf>;
   readonly #world: World;
 
   constructor(database: Database, tenantId: string, world: World) {
     this.#database = database;
     this.#tenantId = tenantId;
+    this.#queries = queriesOf(database.tenant(tenantId), tenantId);
     this.#world = world;
   }
 
@@ -147,11 +178,17 @@ export class Ledger {
     this.signs.set(runnerId, signs);
   }
 
+  /** A server judged what it knows by its clock: what depends on time alone is looked at, too. */
+  judged(): void {
+    this.#isDue = true;
+  }
+
   /** Reads what changed. Null: nothing did, and nothing was said. */
   async look(latestMs: number): Promise<Moment | null> {
     const events = this.#events;
     const said = Object.values(events).some((list: readonly unknown[]) => list.length > 0);
-    if (!said && this.#dirty.size === 0) return null;
+    if (!said && !this.#isDue && this.#dirty.size === 0) return null;
+    this.#isDue = false;
     const before = this.#rows;
     const read = await this.#read();
     this.#rows = { ...before, ...read };
@@ -163,31 +200,15 @@ export class Ledger {
 
   async #read(): Promise<Partial<Rows>> {
     const db = this.#database.tenant(this.#tenantId);
-    const of = this.#tenantId;
     const read: { -readonly [Name in keyof Rows]?: Rows[Name] } = {};
     if (this.#dirty.has('command')) {
-      const commands = await db
-        .selectFrom('command')
-        .select(['id', 'status', 'runner_id', 'holder_id', 'attempt', 'lease_until'])
-        .select(['result', 'error_message', 'reason'])
-        .where('tenant_id', '=', of)
-        .orderBy('id')
-        .execute();
-      const attempts = await db
-        .selectFrom('command_attempt')
-        .select(['command_id', 'attempt', 'runner_id', 'ended_at', 'outcome'])
-        .where('tenant_id', '=', of)
-        .execute();
+      const { rows: commands } = await db.executeQuery(this.#queries.commands);
+      const { rows: attempts } = await db.executeQuery(this.#queries.attempts);
       read.commands = new Map(commands.map((row) => [row.id, row]));
       read.attempts = new Map(attempts.map((row) => [`${row.command_id} ${row.attempt}`, row]));
     }
     if (this.#dirty.has('api_key')) {
-      const keys = await db
-        .selectFrom('api_key')
-        .select(['key_id', 'runner_id', 'state', 'parent_key_id', 'created_by'])
-        .select(['expires_at', 'retires_at', 'first_used_at'])
-        .where('tenant_id', '=', of)
-        .execute();
+      const { rows: keys } = await db.executeQuery(this.#queries.keys);
       read.keys = new Map(keys.map((row) => [row.key_id, row]));
       for (const { key_id: id, state } of keys) {
         if (state === 'revoked' && !this.revokedSince.has(id)) {
@@ -196,17 +217,40 @@ export class Ledger {
       }
     }
     if (this.#dirty.has('runner')) {
-      const runners = await db
-        .selectFrom('runner')
-        .select(['id', 'admin', 'presence', 'interval_ms'])
-        .where('tenant_id', '=', of)
-        .orderBy('id')
-        .execute();
+      const { rows: runners } = await db.executeQuery(this.#queries.runners);
       read.runners = new Map(runners.map((row) => [row.id, row]));
     }
     return read;
   }
 }
+
+/** Made once for all steps: building them each time cost more than asking. */
+const queriesOf = (db: Db, tenantId: string) => ({
+  commands: db
+    .selectFrom('command')
+    .select(['id', 'status', 'runner_id', 'holder_id', 'attempt', 'lease_until'])
+    .select(['result', 'error_message', 'reason'])
+    .where('tenant_id', '=', tenantId)
+    .orderBy('id')
+    .compile(),
+  attempts: db
+    .selectFrom('command_attempt')
+    .select(['command_id', 'attempt', 'runner_id', 'ended_at', 'outcome'])
+    .where('tenant_id', '=', tenantId)
+    .compile(),
+  keys: db
+    .selectFrom('api_key')
+    .select(['key_id', 'runner_id', 'state', 'parent_key_id', 'created_by'])
+    .select(['expires_at', 'retires_at', 'first_used_at', 'uses_left'])
+    .where('tenant_id', '=', tenantId)
+    .compile(),
+  runners: db
+    .selectFrom('runner')
+    .select(['id', 'name', 'admin', 'presence', 'interval_ms', 'created_by'])
+    .where('tenant_id', '=', tenantId)
+    .orderBy('id')
+    .compile(),
+});
 
 /** The words of a stored result or error message; null: there are none, or they are nobody's of this world. */
 export function wordsOf(text: string | null): Words | null {

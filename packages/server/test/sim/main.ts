@@ -35,16 +35,22 @@ async function main(): Promise<number> {
   const postgres = backend === 'postgres' ? await startPostgres({ durable: false }) : null;
   if (postgres !== null) process.env[ADMIN_URL_VARIABLE] = postgres.adminUrl;
   const place = await openPlace(backend);
+  let played = 0;
   let failed = 0;
   let steps = 0;
+  // A long run that is broken off still says how far it came.
+  let isEnough = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => (isEnough = true));
   const begun = performance.now();
   try {
-    for (let seed = first; seed < first + count; seed += 1) {
+    for (let seed = first; seed < first + count && !isEnough; seed += 1) {
       const result = await simulate(place.database, seed);
+      played += 1;
       steps += result.steps;
       if (result.broken !== null) failed += 1;
       report(result);
-      if (process.stderr.isTTY) process.stderr.write(`\r${seed - first + 1}/${count} seeds`);
+      if (process.stderr.isTTY) process.stderr.write(`\r${played}/${count} seeds`);
     }
   } finally {
     await place.close();
@@ -52,7 +58,7 @@ async function main(): Promise<number> {
   }
   const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   process.stdout.write(
-    `${count} seeds on ${backend}, ${steps} steps, ${failed} failed, ${seconds} s\n`,
+    `${played} seeds on ${backend}, ${steps} steps, ${failed} failed, ${seconds} s\n`,
   );
   return failed === 0 ? 0 : 1;
 }

@@ -23,7 +23,8 @@ import { Pace } from '../../src/heartbeat/pace.ts';
 import { PresenceBook } from '../../src/heartbeat/presence.ts';
 import { Authenticator, type RunnerCaller } from '../../src/keys/authenticate.ts';
 import { parseKey } from '../../src/keys/key.format.ts';
-import { renewKey, revokeKey } from '../../src/keys/keys.ts';
+import { enrol } from '../../src/keys/enrolment.ts';
+import { changeKey, renewKey, revokeKey, rollKey } from '../../src/keys/keys.ts';
 import { addRunnerKey } from '../../src/keys/operator-keys.ts';
 import { administerRunner } from '../../src/keys/runners.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -40,6 +41,7 @@ class Crash extends Error {}
 export type Request = { readonly key: string } & (
   | { readonly call: 'heartbeat'; readonly body: object; readonly features: string }
   | { readonly call: 'poll' | 'renew' }
+  | { readonly call: 'enrol'; readonly machine: string; readonly enrollmentId: string }
   | {
       readonly call: RunnerEvent;
       readonly commandId: string;
@@ -58,6 +60,8 @@ export type Answer =
 export interface Parts {
   readonly transition: typeof transition;
   readonly renew: typeof renewKey;
+  readonly roll: typeof rollKey;
+  readonly enrol: typeof enrol;
   readonly sweep: typeof sweepCommands;
   readonly authenticatorClock: (clock: Clock) => Clock;
   readonly presenceDatabase: (database: Database) => Database;
@@ -67,6 +71,8 @@ export interface Parts {
 export const REAL: Parts = {
   transition,
   renew: renewKey,
+  roll: rollKey,
+  enrol,
   sweep: sweepCommands,
   authenticatorClock: (clock) => clock,
   presenceDatabase: (database) => database,
@@ -169,6 +175,7 @@ export class ServerNode {
     return await this.#guarded(async (process) => {
       const { nowMs: presentedAt } = this.#world;
       const keyId = parseKey(request.key)?.keyId ?? '';
+      if (request.call === 'enrol') return await this.#enrol(process, request, keyId);
       const caller = await process.authenticator.authenticate(request.key, 'runner', 'sim');
       if (caller?.kind !== 'runner') {
         this.#ledger.events.refused.push({ keyId, nodeMs: this.clock.nowMs() });
@@ -183,7 +190,35 @@ export class ServerNode {
     });
   }
 
-  async #answer(process: Process, caller: RunnerCaller, request: Request): Promise<unknown> {
+  async #enrol(
+    { life, deps, authenticator }: Process,
+    { key, machine, enrollmentId }: Extract<Request, { call: 'enrol' }>,
+    tokenId: string,
+  ): Promise<unknown> {
+    const { nowMs: presentedAt } = this.#world;
+    try {
+      const caller = await authenticator.authenticate(key, 'enrolment', 'sim');
+      if (caller?.kind !== 'enrolment') throw new Problem('unauthorized');
+      this.#ledger.events.accepted.push({ keyId: tokenId, presentedAt });
+      await this.#pause(life);
+      const request = { name: machine, enrollment_id: enrollmentId };
+      const made = await this.#parts.enrol(deps.database, this.clock, caller, request);
+      const { runnerId } = made;
+      this.#ledger.events.enrolled.push({ machine, runnerId, keyId: made.key.row.key_id });
+      return { runnerId, key: made.key.secret.expose() };
+    } catch (error) {
+      const isRefusal = error instanceof Problem && error.code === 'unauthorized';
+      const nodeMs = this.clock.nowMs();
+      if (isRefusal) this.#ledger.events.turnedAway.push({ machine, tokenId, nodeMs });
+      throw error;
+    }
+  }
+
+  async #answer(
+    process: Process,
+    caller: RunnerCaller,
+    request: Exclude<Request, { call: 'enrol' }>,
+  ): Promise<unknown> {
     const { deps } = process;
     const { runnerId } = caller;
     switch (request.call) {
@@ -233,6 +268,7 @@ export class ServerNode {
       await renewLeasesOf(deps, signs);
       await presence.watch();
       await this.#parts.sweep(deps, presence.listeningSinceMs, heardUntilMs);
+      this.#ledger.judged();
     });
   }
 
@@ -251,6 +287,7 @@ export class ServerNode {
 
   administer(runnerId: string, to: 'active' | 'paused' | 'revoked'): Promise<Answer> {
     return this.#guarded(async ({ deps, authenticator }) => {
+      if (to === 'revoked') this.#ledger.asked.add(runnerId);
       await administerRunner(deps.database, this.#tenantId, runnerId, to);
       if (to === 'revoked') this.#ledger.wrote('api_key');
       authenticator.forget(runnerId);
@@ -267,10 +304,31 @@ export class ServerNode {
     });
   }
 
-  revokeKey(runnerId: string, keyId: string): Promise<Answer> {
+  revokeKey(keyId: string): Promise<Answer> {
+    return this.#endKey(keyId, (database) => revokeKey(database, this.#tenantId, keyId));
+  }
+
+  expireKey(keyId: string, seconds: number): Promise<Answer> {
+    const request = { expires_in: seconds };
+    return this.#endKey(keyId, (database) =>
+      changeKey(database, this.clock, this.#tenantId, keyId, request),
+    );
+  }
+
+  #endKey(keyId: string, end: (database: Database) => Promise<unknown>): Promise<Answer> {
     return this.#guarded(async ({ deps, authenticator }) => {
-      await revokeKey(deps.database, this.#tenantId, keyId);
-      authenticator.forget(runnerId as RunnerId);
+      this.#ledger.asked.add(keyId);
+      await end(deps.database);
+      authenticator.forget(null);
+    });
+  }
+
+  /** A successor of a key, made by the operator. */
+  rollKey(keyId: string, seconds: number | null | undefined): Promise<Answer> {
+    return this.#guarded(async ({ deps: { database } }) => {
+      const { roll } = this.#parts;
+      const { key } = await roll(database, this.clock, this.#tenantId, keyId, seconds, 'sim');
+      return key.secret.expose();
     });
   }
 

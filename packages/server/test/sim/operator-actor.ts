@@ -20,7 +20,10 @@ export interface Stage {
   readonly world: World;
   readonly ledger: Ledger;
   readonly nodes: readonly ServerNode[];
-  readonly runners: readonly RunnerActor[];
+  /** Those that an operator made, then those that enrolled. */
+  readonly runners: RunnerActor[];
+  /** Machines that ask to be let in, and have no answer yet. */
+  readonly enrolling: Set<string>;
 }
 
 /** Acts every few seconds until the world calms down. */
@@ -94,7 +97,7 @@ async function rollKeys({ world, runners }: Stage, node: ServerNode): Promise<vo
   if (old === undefined || old === keyIdOf(answer.body as string)) return;
   // A runner that never got to use a better one keeps what it has.
   if (!node.isUp || runner.keyIds().length < 2) return;
-  const revoked = await node.revokeKey(runner.runnerId, old);
+  const revoked = await node.revokeKey(old);
   world.note(`operator revokes an old key of ${runner.name} at ${node.name}: ${revoked.kind}`);
 }
 

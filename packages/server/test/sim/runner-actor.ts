@@ -21,6 +21,14 @@ type Unsigned = Request extends infer One
     : never
   : never;
 
+interface HeldKey {
+  readonly text: string;
+  /** Kept beside it: the invariants ask after each step, and parsing a key means hashing it. */
+  readonly id: string;
+}
+
+const held = (text: string): HeldKey => ({ text, id: keyIdOf(text) });
+
 interface Work {
   readonly commandId: string;
   readonly attempt: number;
@@ -34,11 +42,12 @@ export class RunnerActor implements Keyring {
   isRefused = false;
   readonly #world: World;
   readonly #network: Network;
-  readonly #keys: string[];
+  readonly #keys: HeldKey[];
   readonly #canceled = new Set<string>();
   #work: Work | null = null;
   #asleepUntil = 0;
   #isBusy = false;
+  #lastGood: HeldKey | null = null;
 
   constructor(
     name: string,
@@ -51,16 +60,26 @@ export class RunnerActor implements Keyring {
     this.name = name;
     this.runnerId = runnerId;
     this.era = era;
-    this.#keys = [key];
+    this.#keys = [held(key)];
     this.#world = world;
     this.#network = network;
   }
 
-  keyIds = (): readonly string[] => this.#keys.map(keyIdOf);
+  keyIds = (): readonly string[] => this.#keys.map(({ id }) => id);
 
-  /** An operator handed it a key. */
+  /**
+   * Its disk is lost, and its keys with it. False: not now, because it has a key that it tried and had no answer to. A late
+   * request with that one would end what it gets next; who may try a key must keep it (contract §7).
+   */
+  forget(): boolean {
+    if (this.#keys.length !== 1 || this.#keys[0] !== this.#lastGood) return false;
+    this.#keys.length = 0;
+    return true;
+  }
+
+  /** It was handed a key: by an operator, or by enrolling once more. */
   given(key: string): void {
-    this.#keys.push(key);
+    this.#keys.push(held(key));
   }
 
   /** Nothing is heard of it for a while: the machine sleeps, and then goes on where it was. */
@@ -107,8 +126,8 @@ export class RunnerActor implements Keyring {
       // Mostly the first, as clients do: that is what they quarrel about.
       const few = this.#world.random.chance(0.7) ? ids.slice(0, 1) : ids;
       if (few.length > 0) await this.#take(this.#world.random.pick(few));
-      const isQuiet = this.#world.isQuiet;
-      await this.#pause(isQuiet ? 60_000 : this.#world.between(2000, 15_000) / this.#world.haste);
+      const isIdle = this.#world.isQuiet && ids.length === 0;
+      await this.#pause(isIdle ? 60_000 : this.#world.between(2000, 15_000) / this.#world.haste);
     }
   }
 
@@ -176,7 +195,7 @@ export class RunnerActor implements Keyring {
   async renew(): Promise<boolean> {
     const answer = await this.#call({ call: 'renew' }, 1);
     if (answer.kind !== 'done') return false;
-    this.#keys.push(answer.body as string);
+    this.given(answer.body as string);
     return true;
   }
 
@@ -192,10 +211,10 @@ export class RunnerActor implements Keyring {
   /** The newest key first; a refusal makes it go back to the one before. */
   async #tryKeys(request: Unsigned): Promise<Answer> {
     let answer: Answer = { kind: 'gone' };
-    const refused: string[] = [];
+    const refused: HeldKey[] = [];
     for (const key of this.#keys.toReversed()) {
       const label = `${this.name} ${request.call} #${this.#keys.indexOf(key)}/${this.#keys.length}`;
-      answer = await this.#network.send(label, { ...request, key } as Request);
+      answer = await this.#network.send(label, { ...request, key: key.text } as Request);
       if (answer.kind === 'gone') return answer;
       if (answer.kind === 'done' || answer.code !== 'unauthorized') {
         this.#wasGood(key, refused);
@@ -208,12 +227,13 @@ export class RunnerActor implements Keyring {
   }
 
   /** What is older than a good key, and what was refused before it, is over. */
-  #wasGood(key: string, refused: readonly string[]): void {
+  #wasGood(key: HeldKey, refused: readonly HeldKey[]): void {
     this.isRefused = false;
     const at = this.#keys.indexOf(key);
     if (at < 0) return;
     const rest = this.#keys.slice(at).filter((one) => !refused.includes(one));
     this.#keys.splice(0, this.#keys.length, ...rest);
+    this.#lastGood = key;
   }
 
   async #awake(): Promise<void> {

@@ -15,7 +15,10 @@ import {
 } from 'kysely';
 import type { Database } from '../../src/db/db.ts';
 import { transition } from '../../src/commands/commands.ts';
-import { renewKey } from '../../src/keys/keys.ts';
+import { enrol } from '../../src/keys/enrolment.ts';
+import { renewKey, rollKey } from '../../src/keys/keys.ts';
+import { Problem } from '../../src/lib/problem.ts';
+import { BACKENDS } from '../harness.ts';
 import { type Parts, REAL } from './node.ts';
 import { tableOf } from './shaky-database.ts';
 
@@ -90,7 +93,50 @@ const sabotage = (
   { backend = 'sqlite', fierce = false }: Partial<Pick<Sabotage, 'backend' | 'fierce'>> = {},
 ): Sabotage => ({ title, noticedBy, backend, fierce, parts: { ...REAL, ...parts } });
 
+/** Of enrolment and of what operators do with keys: shown on both databases. */
+const KEY_SABOTAGES: readonly Sabotage[] = BACKENDS.flatMap((backend) => [
+  sabotage(
+    'one runner each',
+    `an enrolment that knows no machine again, on ${backend}`,
+    {
+      enrol: async (database, clock, caller, { enrollment_id: _id, ...request }) =>
+        await enrol(database, clock, caller, request),
+    },
+    { backend },
+  ),
+  sabotage(
+    'nobody turned away',
+    `a token whose uses are needed for repeats, too, on ${backend}`,
+    {
+      enrol: async (database, clock, caller, request) => {
+        if (caller.usesLeft === 0) throw new Problem('unauthorized');
+        return await enrol(database, clock, caller, request);
+      },
+    },
+    { backend },
+  ),
+  sabotage(
+    'no key ends unasked',
+    `a roll that shortens the life of the old key, on ${backend}`,
+    {
+      roll: async (database, clock, tenantId, keyId, seconds, by) => {
+        const rolled = await rollKey(database, clock, tenantId, keyId, seconds, by);
+        await database
+          .tenant(tenantId)
+          .updateTable('api_key')
+          .set({ expires_at: clock.nowMs() + 60_000 })
+          .where('tenant_id', '=', tenantId)
+          .where('key_id', '=', keyId)
+          .execute();
+        return rolled;
+      },
+    },
+    { backend },
+  ),
+]);
+
 export const SABOTAGES: readonly Sabotage[] = [
+  ...KEY_SABOTAGES,
   sabotage(
     'one lease',
     'a lost attempt that is not closed',

@@ -11,23 +11,28 @@ export interface Shakes {
   pause(): Promise<void>;
   /** Called before and after each commit; throws when the server dies there. */
   point(): void;
-  /** A statement that writes this table was made. */
+  /** A statement changed rows of this table. */
   wrote(table: string): void;
   readonly plugins: readonly KyselyPlugin[];
 }
 
 export function shakyDatabase(database: Database, shakes: Shakes): Database {
-  const noting = plugin(({ table, isRead }) => {
-    if (!isRead) shakes.wrote(table);
-  });
-  const plugged = (db: Db, ...more: KyselyPlugin[]): Db =>
-    [...shakes.plugins, noting, ...more].reduce((made, one) => made.withPlugin(one), db);
+  const plugged = (db: Db, own: KyselyPlugin): Db =>
+    [...shakes.plugins, own].reduce((made, one) => made.withPlugin(one), db);
+  const noting = observer(shakes, () => {});
+  // A scope's instance is always the same one; building another for every statement costs as much as the statement.
+  const scopes = new Map<Db, Db>();
+  const scope = (db: Db): Db => {
+    const known = scopes.get(db) ?? plugged(db, noting);
+    scopes.set(db, known);
+    return known;
+  };
   return {
     kind: database.kind,
-    tenant: (id) => plugged(database.tenant(id)),
-    lists: (id) => plugged(database.lists(id)),
-    system: () => plugged(database.system()),
-    systemLists: () => plugged(database.systemLists()),
+    tenant: (id) => scope(database.tenant(id)),
+    lists: (id) => scope(database.lists(id)),
+    system: () => scope(database.system()),
+    systemLists: () => scope(database.systemLists()),
     notify: () => Promise.resolve(),
     listen: () => async () => {},
     workerData: () => database.workerData(),
@@ -47,37 +52,31 @@ export function shakyDatabase(database: Database, shakes: Shakes): Database {
   };
 }
 
+/** Pauses after every statement of a transaction, until one that may hold a lock. */
 function interruptions(database: Database, shakes: Shakes): KyselyPlugin {
   let holdsLock = database.kind === 'sqlite';
-  const reads = new WeakSet<object>();
+  return observer(shakes, async (isRead) => {
+    // What was not built by Kysely (batches) is not seen before its result: it writes.
+    if (!isRead) holdsLock = true;
+    if (!holdsLock) await shakes.pause();
+  });
+}
+
+/** Tells which tables changed, and `after` every statement whether it was a SELECT that locks nothing. */
+function observer(shakes: Shakes, after: (isRead: boolean) => Promise<void> | void): KyselyPlugin {
+  const made = new WeakMap<object, RootOperationNode>();
   return {
     transformQuery: ({ node, queryId }) => {
-      if (isRead(node)) reads.add(queryId);
-      else holdsLock = true;
+      made.set(queryId, node);
       return node;
     },
     transformResult: async ({ result, queryId }) => {
-      // What was not built by Kysely (batches) is not seen before its result: it writes.
-      if (!reads.has(queryId)) holdsLock = true;
-      if (!holdsLock) await shakes.pause();
+      const node = made.get(queryId);
+      const table = node === undefined ? '' : tableOf(node);
+      if (table !== '' && result.numAffectedRows !== 0n) shakes.wrote(table);
+      await after(node !== undefined && isRead(node));
       return result;
     },
-  };
-}
-
-interface Seen {
-  readonly table: string;
-  /** A SELECT that locks nothing. */
-  readonly isRead: boolean;
-}
-
-function plugin(see: (seen: Seen) => void): KyselyPlugin {
-  return {
-    transformQuery: ({ node }) => {
-      see({ table: tableOf(node), isRead: isRead(node) });
-      return node;
-    },
-    transformResult: async ({ result }) => result,
   };
 }
 

@@ -1,13 +1,20 @@
-// The simulator in `npm test`: 40 seeds on SQLite, 5 on PostgreSQL, the same history for the
-// same seed. Longer runs: `npm run sim -- --seeds 10000` (docs/simulator.md).
+// The simulator in `npm test`: 200 seeds on SQLite, 20 on PostgreSQL, the same history for the same seed. Longer runs:
+// `npm run sim -- --seeds 10000` (docs/simulator.md).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { BACKENDS, type Backend } from '../harness.ts';
+import { openDatabase } from '../../src/db/db.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { temporaryDirectory } from '../db/fixture.ts';
 import { openPlace, type Place, type Result, simulate } from './simulate.ts';
+import { START_MS } from './world.ts';
 
 /** As many as five minutes on two cores have room for; thousands are `npm run sim`'s. */
-const SEEDS: Readonly<Record<Backend, number>> = { sqlite: 40, postgres: 5 };
+const SEEDS: Readonly<Record<Backend, number>> = { sqlite: 200, postgres: 20 };
+
+/** Played on a database file, too; the last one is a fierce world. */
+const FILE_SEEDS = [1, 2, 7];
 
 /** The end of a history is what tells why. */
 const LAST_LINES = 30;
@@ -40,3 +47,18 @@ for (const backend of BACKENDS) {
     assert.notEqual(other.digest, first.digest);
   });
 }
+
+test('the same seed gives the same history on a file with threads as in the memory of one', async () => {
+  const { path: directory, remove } = await temporaryDirectory();
+  const database = await openDatabase({ url: null, directory });
+  try {
+    await migrate(database, START_MS);
+    for (const seed of FILE_SEEDS) {
+      const inMemory = await simulate(places.sqlite.database, seed);
+      assert.equal((await simulate(database, seed)).digest, inMemory.digest);
+    }
+  } finally {
+    await database.close();
+    await remove();
+  }
+});

@@ -1,16 +1,21 @@
 // One seed: a tenant of its own on a shared database, servers, runners, an operator and misfortune. Faults first, then
 // calm: then every command must end, and every runner must be let in, get a new key and be shown online.
 
+import { setImmediate } from 'node:timers/promises';
 import { limits } from '@muster/contract';
 import { insertTenant } from '../../src/keys/installation.queries.ts';
+import { addEnrolmentToken } from '../../src/keys/operator-keys.ts';
 import { createRunner } from '../../src/keys/runners.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { newId, type TenantId } from '../../src/lib/ids.ts';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
-import { temporaryDirectory } from '../db/fixture.ts';
+import type { Backend } from '../harness.ts';
+import { enrolAndWork } from './enrolment-actor.ts';
 import { INVARIANTS, isEnded } from './invariants.ts';
+import { tendKeys } from './key-operator-actor.ts';
 import { Ledger } from './ledger.ts';
+import { openNearSqlite } from './near-sqlite.ts';
 import { Network } from './network.ts';
 import { type Parts, REAL, ServerNode } from './node.ts';
 import { LABELS, operate, settleClocks, type Stage, strike, upNode } from './operator-actor.ts';
@@ -42,9 +47,6 @@ const QUIET_ROUND_MS = 14_000;
 /** Longer than the operator takes for anything. */
 const BEGUN_MS = 30_000;
 
-/** By then nearly all has ended; the rest waits for a lease. */
-const QUIET_AFTER_MS = 180_000;
-
 class Broken extends Error {
   readonly invariant: string;
   constructor(invariant: string, says: string, seen: string) {
@@ -59,18 +61,34 @@ export interface Place {
 }
 
 /** One database for many seeds, one after the other: upkeep looks across tenants. */
-export async function openPlace(backend: 'sqlite' | 'postgres'): Promise<Place> {
-  const { path: directory, remove } = await temporaryDirectory();
-  const url = backend === 'postgres' ? await testDatabaseUrl() : null;
-  // Transactions that pause hold their connections.
-  const database = await openDatabase({ url, directory, poolMax: 40 });
+export async function openPlace(backend: Backend): Promise<Place> {
+  const database = backend === 'sqlite' ? openNearSqlite() : await openTwoPools();
   await migrate(database, START_MS);
+  return { database, close: () => database.close() };
+}
+
+/**
+ * PostgreSQL with a pool for what asks in the name of a tenant and one for what doesn't: a connection that changes from one
+ * to the other has to say so, which would double what is sent.
+ */
+async function openTwoPools(): Promise<Database> {
+  const url = await testDatabaseUrl();
+  // Transactions that pause hold their connections.
+  const config = { url, directory: '', poolMax: 40 };
+  const [tenants, system] = [await openDatabase(config), await openDatabase(config)];
+  const of = (scope: string): Database => (scope === 'system' ? system : tenants);
   return {
-    database,
-    close: async () => {
-      await database.close();
-      await remove();
-    },
+    kind: 'postgres',
+    tenant: (id) => tenants.tenant(id),
+    lists: (id) => tenants.lists(id),
+    system: () => system.system(),
+    systemLists: () => system.systemLists(),
+    transaction: (scope, body) => of(scope).transaction(scope, body),
+    together: (scope, body) => of(scope).together(scope, body),
+    notify: (text) => system.notify(text),
+    listen: (hear) => system.listen(hear),
+    workerData: () => system.workerData(),
+    close: async () => void (await Promise.all([tenants.close(), system.close()])),
   };
 }
 
@@ -94,6 +112,8 @@ export async function simulate(
   } finally {
     await world.abandon();
     await forget(database, tenantId);
+    // In memory nothing ever waits: without a turn of its own no signal and no timer would be heard until the last seed.
+    await setImmediate();
   }
   return {
     seed,
@@ -135,9 +155,11 @@ async function populate(
   };
   const network = new Network(world, nodes, weather);
   const runners: RunnerActor[] = [];
+  const stage = { world, ledger, nodes, runners, enrolling: new Set<string>() };
+  const clock = new NodeClock(world);
   const count = world.between(2, 3);
-  for (let at = 0; at < count; at += 1) {
-    const clock = new NodeClock(world);
+  const machines = random.below(count);
+  for (let at = 0; at < count - machines; at += 1) {
     const request = { name: `runner ${at}`, labels: at % 2 === 0 ? LABELS : {} };
     const { runner, key } = await createRunner(database, clock, tenantId, request, 'sim');
     const era = random.chance(0.5) ? 'deployed' : 'sdk';
@@ -147,7 +169,19 @@ async function populate(
     runners.push(actor);
     ledger.keyrings.push(actor);
   }
-  return { world, ledger, nodes, runners };
+  if (machines === 0) return stage;
+  // Sometimes for more than there are: who asks twice must not get twice, though there would be enough.
+  const uses = machines + random.pick([0, 3]);
+  const request = { uses, labels: LABELS };
+  const { key } = await addEnrolmentToken(database, clock, tenantId, request, 'sim');
+  const token = key.secret.expose();
+  ledger.tokens.set(key.row.key_id, uses);
+  for (let at = 0; at < machines; at += 1) {
+    const era = random.chance(0.5) ? 'deployed' : 'sdk';
+    const machine = { name: `machine ${at}`, token, enrollmentId: `${at}`.repeat(8), era } as const;
+    world.spawn(() => enrolAndWork(stage, network, machine), random.below(20_000));
+  }
+  return stage;
 }
 
 async function play(stage: Stage): Promise<void> {
@@ -158,6 +192,7 @@ async function play(stage: Stage): Promise<void> {
   }
   for (const runner of runners) runner.start();
   world.spawn(() => operate(stage));
+  world.spawn(() => tendKeys(stage));
   world.spawn(() => strike(stage));
   const look = () => check(stage);
   const calmAt = START_MS + (world.isFierce ? FIERCE_STORM_MS : world.random.pick(STORMS_MS));
@@ -167,11 +202,11 @@ async function play(stage: Stage): Promise<void> {
   world.spawn(async () => {
     await tidyUp(stage);
     isTidy = true;
-    await world.sleep(QUIET_AFTER_MS);
     world.isQuiet = true;
   });
   const until = world.nowMs + CALM_MS;
-  const isDone = (): boolean => world.nowMs > until || (isTidy && !stillOpen(stage));
+  const isDone = (): boolean =>
+    world.nowMs > until || (isTidy && !stillOpen(stage) && stage.enrolling.size === 0);
   await world.run(isDone, look);
   const open = [...ledger.rows.commands.values()].filter((row) => !isEnded(row));
   if (open.length > 0) {
@@ -226,21 +261,26 @@ async function check({ ledger, nodes, world }: Stage): Promise<void> {
   }
 }
 
-/** Whoever kept its last good key is let in, gets a new one, and is shown online. */
-async function welcomed({ world, ledger, runners }: Stage): Promise<void> {
+/** Whoever kept its last good key is let in, gets a new one, and is shown online; a machine that still asks was not. */
+async function welcomed(stage: Stage): Promise<void> {
+  const { world, ledger, enrolling } = stage;
   let unwelcome: string | null = null;
   world.isEnding = true;
+  // Whoever lost its keys and was then turned away has none to be let in with.
+  const isExpected = (runner: RunnerActor): boolean =>
+    ledger.rows.runners.get(runner.runnerId)?.admin !== 'revoked' && runner.keyIds().length > 0;
   world.spawn(async () => {
-    for (const runner of runners) {
-      if (ledger.rows.runners.get(runner.runnerId)?.admin === 'revoked') continue;
+    const expected = stage.runners.filter(isExpected);
+    for (const runner of expected) {
       if (!(await runner.renew())) unwelcome ??= `${runner.name} gets no new key`;
     }
     await world.sleep(11_000);
-    for (const runner of runners) {
-      const row = ledger.rows.runners.get(runner.runnerId);
-      if (row?.admin === 'revoked' || row?.presence === 'online') continue;
-      unwelcome ??= `${runner.name} is shown ${row?.presence} after a sign of life`;
+    for (const { name, runnerId } of expected) {
+      const { presence } = ledger.rows.runners.get(runnerId) ?? {};
+      if (presence === 'online') continue;
+      unwelcome ??= `${name} is shown ${presence} after a sign of life`;
     }
+    for (const name of enrolling) unwelcome ??= `${name} waits for an answer to its enrolment`;
     unwelcome ??= '';
   });
   await world.run(

@@ -39,7 +39,7 @@ export class World {
   isEnding = false;
   /** From now on the network, the servers and the runners do what they should. */
   isCalm = false;
-  /** Nothing happens any more but that time goes by: nobody needs to be in a hurry. */
+  /** What is left is worked off, and then time goes by: nobody who has nothing to do needs to be in a hurry. */
   isQuiet = false;
   readonly trace: string[] = [];
   steps = 0;
