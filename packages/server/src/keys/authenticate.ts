@@ -12,7 +12,7 @@ import type { Logger } from '../lib/log.ts';
 import { allowList, isAllowed } from './allow-list.ts';
 import { type KeyKind, parseKey } from './key.format.ts';
 import { findCredential } from './keys.queries.ts';
-import { needsRotation, refusal } from './keys.rules.ts';
+import { factsOf, needsRotation, refusal } from './keys.rules.ts';
 import { proveCandidate } from './keys.ts';
 
 export interface RunnerCaller {
@@ -106,10 +106,7 @@ export class Authenticator {
     const equal = timingSafeEqual(key.secretHash, row?.secret_hash ?? NOBODY);
     if (known === undefined || row === undefined || !equal)
       return this.#refuse('unknown', key.keyId, from);
-    const reason = refusal(
-      { state: row.state, expiresAt: row.expires_at, retiresAt: row.retires_at },
-      nowMs,
-    );
+    const reason = refusal(factsOf(row, row.runner_cloned_until), nowMs);
     if (reason !== null) return this.#refuse(reason, key.keyId, from);
     if (known.allowed !== null && !isAllowed(known.allowed, from)) {
       return this.#refuse('address', key.keyId, from);

@@ -24,7 +24,7 @@ export async function findCredential(db: Db, keyId: string) {
     )
     .where('credential.key_id', '=', keyId)
     .selectAll('api_key')
-    .select(['runner.admin as runner_admin', 'runner.name as runner_name'])
+    .select(['runner.admin as runner_admin', 'runner.cloned_until as runner_cloned_until'])
     .executeTakeFirst();
 }
 
@@ -90,15 +90,16 @@ export async function retireKeys(db: Db, tenantId: string, keyIds: string[]): Pr
     .execute();
 }
 
+/** Of a proven key: when it retires, and if it is to be set, until when it lives while its runner is cloned. */
 export async function setRetirement(
   db: Db,
   tenantId: string,
   keyId: string,
-  retiresAt: number,
+  ends: { readonly retires_at: number; readonly overlap_until?: number },
 ): Promise<void> {
   await db
     .updateTable('api_key')
-    .set({ retires_at: retiresAt })
+    .set(ends)
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
     .where('state', '=', 'proven')

@@ -26,7 +26,7 @@ update "command" set "log_lines" = $1, "log_bytes" = $2, "log_dropped" = $3 wher
 select * from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "end_line" > $3 and "end_line" <= $4 order by "end_line"
 
 -- keys: of several runners
-select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
+select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
 
 -- commands: waiting counts
 select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $2) and ("expires_at" is null or "expires_at" > $3) group by "runner_id", "target"
@@ -53,7 +53,7 @@ update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or (
 select * from "command" where "tenant_id" = $1 and "status" = $2 and "type" = $3 and ("runner_id" = $4 or "holder_id" = $5) and "id" < $6 order by "id" desc limit $7
 
 -- keys: find credential
-select "api_key".*, "runner"."admin" as "runner_admin", "runner"."name" as "runner_name" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = $1
+select "api_key".*, "runner"."admin" as "runner_admin", "runner"."cloned_until" as "runner_cloned_until" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = $1
 
 -- keys: prove
 update "api_key" set "state" = $1, "first_used_at" = $2 where "tenant_id" = $3 and "key_id" = $4 and "state" in ($5, $6)

@@ -26,7 +26,7 @@ update "command" set "log_lines" = ?, "log_bytes" = ?, "log_dropped" = ? where "
 select * from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_line" > ? and "end_line" <= ? order by "end_line"
 
 -- keys: of several runners
-select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
+select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
 
 -- commands: waiting counts
 select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = ? and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) group by "runner_id", "target"
@@ -53,7 +53,7 @@ update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("pa
 select * from "command" where "tenant_id" = ? and "status" = ? and "type" = ? and ("runner_id" = ? or "holder_id" = ?) and "id" < ? order by "id" desc limit ?
 
 -- keys: find credential
-select "api_key".*, "runner"."admin" as "runner_admin", "runner"."name" as "runner_name" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = ?
+select "api_key".*, "runner"."admin" as "runner_admin", "runner"."cloned_until" as "runner_cloned_until" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = ?
 
 -- keys: prove
 update "api_key" set "state" = ?, "first_used_at" = ? where "tenant_id" = ? and "key_id" = ? and "state" in (?, ?)
