@@ -71,7 +71,7 @@ select "cloned_until" from "runner" where "tenant_id" = $1 and "id" = $2 for upd
 select * from "runner" where "tenant_id" = $1 and "admin" = $2 and "presence" = $3 and lower("name" collate "C") like $4 escape '!' and "id" < $5 order by "id" desc limit $6
 
 -- presence: watched
-select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in ($1, $2) and "last_seen_at" + "interval_ms" < $3
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in ($1, $2) and ("last_seen_at" + "interval_ms" < $3 or "last_seen_at" > $4)
 
 -- presence: mark silent
 update "runner" set "presence" = $1, "presence_since" = $2 where "tenant_id" = $3 and "id" = $4 and "presence" in ($5, $6) and "presence" != $7 and "last_seen_at" = $8
@@ -83,11 +83,14 @@ update "runner" set "presence" = $1, "presence_since" = $2, "last_seen_at" = cas
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 
--- presence: installations heard last
-select "id", "installation", "cloned_until" from "runner" where "tenant_id" = $1 and "id" in ($2)
+-- presence: heard last
+select "id", "installation", "cloned_until", "reported_at" from "runner" where "tenant_id" = $1 and "id" = any($2::uuid[]) order by "id" for update
+
+-- presence: times of a clock that was set back
+update "runner" set "last_seen_at" = $1, "reported_at" = case when "reported_at" > $2 then $3 else "reported_at" end, "installation" = $4, "cloned_until" = $5 where "tenant_id" = $6 and "id" = $7 and "last_seen_at" > $8
 
 -- presence: flush of key use
-update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_used_from" = "given"."last_used_from" from json_populate_recordset(null::"api_key", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."key_id" = "given"."key_id"
+select "key_id" from "api_key" where "tenant_id" = $1 and "key_id" in ($2) for update skip locked
 
 -- uploads: who waits
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= $1 then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= $2) or (state = 'processing' and lease_until < $3)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"

@@ -86,13 +86,15 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'runners: lock': (db) => runners.lockRunner(db, ID, ID),
   'runners: page': (db) =>
     runners.pageRunners(db, ID, { admin: 'active', presence: 'online', namePart: 'a', after: ID, limit: 10 }),
-  'presence: watched': (db) => presence.watchedRunners(db, 1),
+  'presence: watched': (db) => presence.watchedRunners(db, 1, 2),
   'presence: mark silent': (db) =>
     presence.markSilent(db, { tenant_id: ID, id: ID, last_seen_at: 1 }, 'offline', 2),
   'presence: a change of state': (db) => presence.setPresence(db, ID, ID, 'online', 1),
   'presence: flush': (db) =>
     presence.flushPresence(db, [{ ...SIGN, ...REPORT }], [SIGN]),
-  'presence: installations heard last': (db) => presence.lastInstallations(db, ID, [ID]),
+  'presence: heard last': (db) => presence.lockHeard(db, ID, [ID]),
+  'presence: times of a clock that was set back': (db) =>
+    presence.bringBack(db, { tenant_id: ID, id: ID }, 1),
   'presence: flush of key use': (db) =>
     presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
   'uploads: who waits': (db) => work.uploadFlows(db, 1),

@@ -71,7 +71,7 @@ select "cloned_until" from "runner" where "tenant_id" = ? and "id" = ?
 select * from "runner" where "tenant_id" = ? and "admin" = ? and "presence" = ? and "name" like ? escape '!' and "id" < ? order by "id" desc limit ?
 
 -- presence: watched
-select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in (?, ?) and "last_seen_at" + "interval_ms" < ?
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in (?, ?) and ("last_seen_at" + "interval_ms" < ? or "last_seen_at" > ?)
 
 -- presence: mark silent
 update "runner" set "presence" = ?, "presence_since" = ? where "tenant_id" = ? and "id" = ? and "presence" in (?, ?) and "presence" != ? and "last_seen_at" = ?
@@ -83,11 +83,14 @@ update "runner" set "presence" = ?, "presence_since" = ?, "last_seen_at" = case 
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci", ? as "version", ? as "hostname", ? as "region", ? as "reported", ? as "reported_at", ? as "clock_skew_ms", ? as "installation", ? as "cloned_until") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 
--- presence: installations heard last
-select "id", "installation", "cloned_until" from "runner" where "tenant_id" = ? and "id" in (?)
+-- presence: heard last
+select "id", "installation", "cloned_until", "reported_at" from "runner" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) order by "id"
+
+-- presence: times of a clock that was set back
+update "runner" set "last_seen_at" = ?, "reported_at" = case when "reported_at" > ? then ? else "reported_at" end, "installation" = ?, "cloned_until" = ? where "tenant_id" = ? and "id" = ? and "last_seen_at" > ?
 
 -- presence: flush of key use
-update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" = ? and "key_id" = ?
+select "key_id" from "api_key" where "tenant_id" = ? and "key_id" in (?)
 
 -- uploads: who waits
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= ? then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
