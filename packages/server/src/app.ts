@@ -221,9 +221,10 @@ function commandsOf(
   presence: PresenceBook,
 ): CommandsDeps {
   const unwritten = (runnerId: string) => presence.unwritten(runnerId);
-  const board = new WorkBoard(database, clock, unwritten);
+  const offers = new OfferCounts();
+  const board = new WorkBoard(database, clock, unwritten, offers);
   const wake = new Wake({ database, clock, log, board });
-  return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
+  return { database, clock, board, wake, offers, unwritten };
 }
 
 function ingestWorkers(

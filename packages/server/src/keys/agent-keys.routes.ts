@@ -45,7 +45,7 @@ export function agentKeyRoutes(
 ): void {
   const budget = new TokenBuckets(limits.renewBurst, limits.renewEveryMs);
   route(app, gate, endpoints.renewKey, async ({ caller }) => {
-    const waitMs = budget.take(caller.runnerId, deps.clock.nowMs());
+    const waitMs = budget.take(caller.runnerId, deps.clock.monotonicMs());
     if (waitMs > 0) {
       throw new Problem(
         'rate_limited',

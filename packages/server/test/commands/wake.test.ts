@@ -56,10 +56,11 @@ async function stageOn(url: string | null): Promise<Stage> {
 
 function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
   const unwritten = () => null;
-  const board = new WorkBoard(database, clock, unwritten);
+  const offers = new OfferCounts();
+  const board = new WorkBoard(database, clock, unwritten, offers);
   const wake = new Wake({ database, clock, log: createLogger('silent'), board });
   wake.start();
-  return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
+  return { database, clock, board, wake, offers, unwritten };
 }
 
 async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {

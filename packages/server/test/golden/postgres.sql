@@ -7,6 +7,9 @@ select "id", "priority", "runner_id", "target" from "command" where "tenant_id" 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = $1 and "id" in ($2, $3) and "status" = 'pending' and ("expires_at" is null or "expires_at" > $4)
 
+-- commands: due among
+select "id", "runner_id", "target" from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4)
+
 -- commands: held by
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = $1 and "holder_id" in ($2, $3) and "status" in ('acknowledged', 'running') group by "holder_id"
 

@@ -62,6 +62,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: claimable, next page': (db) =>
     commands.claimable(db, ID, ID, 1, { id: ID, priority: 2 }, 10),
   'commands: pending by ids': (db) => commands.pendingByIds(db, ID, [ID, ID], 1),
+  'commands: due among': (db) => commands.dueAmong(db, ID, [ID, ID], 1),
   'commands: held by': (db) => commands.heldBy(db, ID, [ID, ID]),
   'commands: ready since': (db) => wake.readySince(db, 1, 2, 10),
   'commands: ready among': (db) => wake.readyAmong(db, [{ tenantId: ID, id: ID }], 1),

@@ -7,6 +7,9 @@ select "id", "priority", "runner_id", "target" from "command" where "tenant_id" 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = ? and "id" in (?, ?) and "status" = 'pending' and ("expires_at" is null or "expires_at" > ?)
 
+-- commands: due among
+select "id", "runner_id", "target" from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)
+
 -- commands: held by
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = ? and "holder_id" in (?, ?) and "status" in ('acknowledged', 'running') group by "holder_id"
 

@@ -189,6 +189,24 @@ for (const backend of BACKENDS) {
       assert.equal((await beat(runner, {}))['pending_jobs'], undefined);
     });
 
+    test('a command that a client keeps ignoring doesn’t hurry it; new work does', async () => {
+      const runner = await newRunner(world);
+      const pace = async (): Promise<number> =>
+        Number((await beat(runner, {}, DOORBELL))['next_heartbeat_seconds']);
+      const odd = await newCommand(world, { runner_id: runner.id, type: 'odd' });
+      for (let n = 0; n < 3; n += 1) {
+        assert.ok((await pace()) <= 6);
+        await poll(world, runner.key);
+      }
+      assert.ok((await pace()) > 6, 'idle: it was offered three times');
+      assert.equal((await beat(runner, {}))['pending_jobs'], 1, 'and waits all the same');
+      const wanted = await newCommand(world, { runner_id: runner.id });
+      assert.ok((await pace()) <= 6);
+      for (const id of [odd, wanted]) ok(await move(world, runner.key, id, 'acknowledge'));
+      ok(await move(world, runner.key, odd, 'release'));
+      assert.ok((await pace()) <= 6, 'it did claim it once');
+    });
+
     test('a cancel request reaches the holder by cancel_command_ids, and nobody else', async () => {
       const [holder, bystander] = [await newRunner(world), await newRunner(world)];
       const id = await newCommand(world, { runner_id: holder.id });

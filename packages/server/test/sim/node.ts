@@ -133,9 +133,10 @@ export class ServerNode {
     });
     const presence = new PresenceBook(this.#parts.presenceDatabase(database), this.clock, () => 1);
     const unwritten = (runnerId: string) => presence.unwritten(runnerId);
-    const board = new WorkBoard(database, this.clock, unwritten);
+    const offers = new OfferCounts();
+    const board = new WorkBoard(database, this.clock, unwritten, offers);
     const wake = new Wake({ database, clock: this.clock, log: LOG, board });
-    const deps = { database, clock: this.clock, board, wake, offers: new OfferCounts(), unwritten };
+    const deps = { database, clock: this.clock, board, wake, offers, unwritten };
     const clock = this.#parts.authenticatorClock(this.clock);
     const authenticator = new Authenticator(database, clock, LOG);
     const heartbeat = {
