@@ -161,8 +161,7 @@ async function wire(
   });
   const upkeepJobs = [
     ...jobs(config, clock, database, presence, series, authenticator, commands, metrics),
-    ...watchJobs(workers, disk, metrics),
-    { name: 'clock', everyMs: ALIGN_EVERY_MS, run: ports.alignClock },
+    ...watchJobs(workers, disk, metrics, ports.alignClock),
   ];
   const upkeep = new Upkeep(upkeepJobs, clock, log);
   const url = await listen(app, config);
@@ -340,13 +339,19 @@ function jobs(
 }
 
 /** A disk fills within minutes at the fastest, and an ingest thread is given minutes, too. */
-function watchJobs(workers: IngestWorkers, disk: DiskWatch | null, metrics: Metrics): Job[] {
+function watchJobs(
+  workers: IngestWorkers,
+  disk: DiskWatch | null,
+  metrics: Metrics,
+  alignClock: () => Promise<void>,
+): Job[] {
+  const time: Job = { name: 'clock', everyMs: ALIGN_EVERY_MS, run: alignClock };
   const threads: Job = {
     name: 'ingest threads',
     everyMs: WATCH_EVERY_MS,
     run: async () => workers.watch(),
   };
-  if (disk === null) return [threads];
+  if (disk === null) return [threads, time];
   const space: Job = {
     name: 'disk',
     everyMs: WATCH_EVERY_MS,
@@ -355,7 +360,7 @@ function watchJobs(workers: IngestWorkers, disk: DiskWatch | null, metrics: Metr
       metrics.diskLooked(disk.freeBytes ?? 0, disk.isLow);
     },
   };
-  return [threads, space];
+  return [threads, time, space];
 }
 
 /** How long answers that are being written may take when everything else has stopped. */

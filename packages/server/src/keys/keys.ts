@@ -316,7 +316,8 @@ export async function rollKey(
   }
   return await database.transaction(tenantId, async (tx) => {
     const runner = await lockRunner(tx, tenantId, runnerId);
-    const old = present(await findKey(tx, tenantId, keyId), 'keys are never removed');
+    const old = await findKey(tx, tenantId, keyId);
+    if (old === undefined) throw new Problem('not_found', 'There is no such key.');
     if (refusal(factsOf(old, runner?.cloned_until ?? null), nowMs) !== null) {
       throw new Problem('invalid_transition', 'The key is not good any more; make a new one.', {
         state: old.state,

@@ -7,6 +7,21 @@ select "id", "priority", "runner_id", "target" from "command" where "tenant_id" 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = $1 and "id" in ($2, $3) and "status" = 'pending' and ("expires_at" is null or "expires_at" > $4)
 
+-- commands: ended
+select "tenant_id", "id", "completed_at", "log_lines" from "command" where "completed_at" < $1 and "completed_at" >= $2 and ("completed_at" > $3 or "id" > $4) order by "completed_at", "id" limit $5
+
+-- commands: some lines of a log
+delete from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "end_line" < (select min("first"."end_line") + $3 as "end" from "command_log" as "first" where "first"."tenant_id" = $4 and "first"."command_id" = $5)
+
+-- commands: delete
+delete from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "completed_at" is not null and not exists (select "upload"."id" from "upload" where "upload"."tenant_id" = "command"."tenant_id" and "upload"."command_id" = "command"."id") returning "id"
+
+-- scans: delete some
+delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < $1 order by "old"."completed_at" limit $2)
+
+-- keys: delete unused
+select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < $1 and "kind" = $2 and ("parent_key_id" is not null or "created_by" like $3) and ("state" in ($4, $5) or "expires_at" < $6) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit $7 for update skip locked
+
 -- commands: due among
 select "id", "runner_id", "target" from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4)
 

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { type Dialect, DummyDriver, Kysely } from 'kysely';
 import { golden } from '../../../../tools/golden.ts';
 import * as commandLog from '../../src/commands/command-log.queries.ts';
+import * as history from '../../src/commands/command-history.queries.ts';
 import * as commandUploads from '../../src/commands/command-uploads.queries.ts';
 import * as commands from '../../src/commands/command.queries.ts';
 import * as wake from '../../src/commands/wake.queries.ts';
@@ -29,6 +30,7 @@ import * as work from '../../src/ingest/upload-work.queries.ts';
 import * as uploads from '../../src/ingest/upload.queries.ts';
 import * as keyScopes from '../../src/keys/key-scopes.queries.ts';
 import * as keys from '../../src/keys/keys.queries.ts';
+import * as scans from '../../src/scans/scan-session.queries.ts';
 import * as runners from '../../src/keys/runner.queries.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
@@ -62,6 +64,11 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: claimable, next page': (db) =>
     commands.claimable(db, ID, ID, 1, { id: ID, priority: 2 }, 10),
   'commands: pending by ids': (db) => commands.pendingByIds(db, ID, [ID, ID], 1),
+  'commands: ended': (db) => history.endedCommands(db, 1, { completed_at: 1, id: ID }, 10),
+  'commands: some lines of a log': (db) => history.deleteSomeLogLines(db, ID, ID, 10),
+  'commands: delete': (db) => history.deleteCommands(db, ID, [ID]),
+  'scans: delete some': (db) => scans.deleteSomeSessions(db, 1, 10),
+  'keys: delete unused': (db) => keys.deleteSomeUnusedKeys(db, 1, 2, 10),
   'commands: due among': (db) => commands.dueAmong(db, ID, [ID, ID], 1),
   'commands: held by': (db) => commands.heldBy(db, ID, [ID, ID]),
   'commands: ready since': (db) => wake.readySince(db, 1, 2, 10),

@@ -7,6 +7,21 @@ select "id", "priority", "runner_id", "target" from "command" where "tenant_id" 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = ? and "id" in (?, ?) and "status" = 'pending' and ("expires_at" is null or "expires_at" > ?)
 
+-- commands: ended
+select "tenant_id", "id", "completed_at", "log_lines" from "command" where "completed_at" < ? and "completed_at" >= ? and ("completed_at" > ? or "id" > ?) order by "completed_at", "id" limit ?
+
+-- commands: some lines of a log
+delete from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_line" < (select min("first"."end_line") + ? as "end" from "command_log" as "first" where "first"."tenant_id" = ? and "first"."command_id" = ?)
+
+-- commands: delete
+delete from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "completed_at" is not null and not exists (select "upload"."id" from "upload" where "upload"."tenant_id" = "command"."tenant_id" and "upload"."command_id" = "command"."id") returning "id"
+
+-- scans: delete some
+delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < ? order by "old"."completed_at" limit ?)
+
+-- keys: delete unused
+select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < ? and "kind" = ? and ("parent_key_id" is not null or "created_by" like ?) and ("state" in (?, ?) or "expires_at" < ?) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit ?
+
 -- commands: due among
 select "id", "runner_id", "target" from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)
 

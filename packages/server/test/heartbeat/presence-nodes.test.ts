@@ -76,7 +76,6 @@ for (const backend of BACKENDS) {
 
     test('of another node that is gone leaves nothing that a right one can’t overwrite', async () => {
       const wrong = new ServerNode(stage.database, {
-        ...stage.clock,
         nowMs: () => stage.clock.nowMs() + 3_600_000,
         monotonicMs: () => stage.clock.monotonicMs(),
         sleep: () => Promise.resolve(),
