@@ -60,6 +60,7 @@ const MARKS: Readonly<Record<string, readonly [shape: Shape, tone: Tone]>> = {
   never: ['ring', 'quiet'],
   active: ['play', 'quiet'],
   paused: ['pause', 'busy'],
+  draining: ['pause', 'quiet'],
   revoked: ['barred', 'bad'],
   // Uploads and receipts.
   receiving: ['up', 'busy'],

@@ -30,7 +30,7 @@ create table runner (
   tenant_id uuid not null references tenant (id),
   id uuid not null,
   name text collate "C" not null,
-  admin text collate "C" not null check (admin in ('active', 'paused', 'revoked')),
+  admin text collate "C" not null check (admin in ('active', 'paused', 'draining', 'revoked')),
   labels text collate "C" not null,
   created_at bigint not null,
   created_by text collate "C" not null,

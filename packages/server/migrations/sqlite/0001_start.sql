@@ -30,7 +30,7 @@ create table runner (
   tenant_id blob not null references tenant (id),
   id blob not null,
   name text not null,
-  admin text not null check (admin in ('active', 'paused', 'revoked')),
+  admin text not null check (admin in ('active', 'paused', 'draining', 'revoked')),
   labels text not null,
   created_at integer not null,
   created_by text not null,

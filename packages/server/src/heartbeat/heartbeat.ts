@@ -49,7 +49,7 @@ export async function heartbeat(
     throw new Problem('unavailable', 'Signs of life can not be stored just now.');
   }
   const actions: NonNullable<HeartbeatReply['actions']> = [];
-  if (caller.paused) actions.push('pause');
+  if (caller.paused) actions.push(caller.draining ? 'drain' : 'pause');
   if (caller.rotateAdvised && caller.scopes.includes('renew')) actions.push('rotate_key');
   return {
     agent_id: caller.runnerId,

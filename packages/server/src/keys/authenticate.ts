@@ -21,7 +21,10 @@ export interface RunnerCaller {
   readonly runnerId: RunnerId;
   readonly keyId: string;
   readonly scopes: readonly KeyScope[];
+  /** It claims nothing; what it holds goes on. */
   readonly paused: boolean;
+  /** Paused, and to be stopped when it is done. */
+  readonly draining: boolean;
   readonly rotateAdvised: boolean;
 }
 
@@ -194,7 +197,8 @@ function caller(row: Credential, nowMs: number): Caller {
         runnerId: row.runner_id as RunnerId,
         keyId: row.key_id,
         scopes: row.scopes === null ? [] : (JSON.parse(row.scopes) as KeyScope[]),
-        paused: row.runner_admin === 'paused',
+        paused: row.runner_admin !== 'active',
+        draining: row.runner_admin === 'draining',
         rotateAdvised: needsRotation(
           { createdAt: row.created_at, expiresAt: row.expires_at },
           nowMs,

@@ -123,7 +123,7 @@ export async function administerRunner(
   database: Database,
   tenantId: TenantId,
   idText: string,
-  admin: 'active' | 'paused' | 'revoked',
+  admin: RunnerRow['admin'],
 ): Promise<RunnerRow> {
   const id = parseId<RunnerId>(idText);
   if (id === null) throw new Problem('not_found', 'There is no such runner.');

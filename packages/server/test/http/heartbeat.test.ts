@@ -220,8 +220,11 @@ for (const backend of BACKENDS) {
     });
   });
 
-  describe(`a paused runner, on ${backend}`, () => {
-    test('is told so, polls nothing, claims nothing, and finishes what it holds', async () => {
+  for (const [verb, admin] of [
+    ['pause', 'paused'],
+    ['drain', 'draining'],
+  ] as const) {
+    test(`a ${admin} runner is told so, polls nothing, claims nothing, and finishes what it holds, on ${backend}`, async () => {
       const runner = await newRunner(world);
       const take = async (verbs: string[]): Promise<string> => {
         const id = await newCommand(world, { runner_id: runner.id });
@@ -232,10 +235,11 @@ for (const backend of BACKENDS) {
       const failing = await take(['acknowledge', 'start']);
       const released = await take(['acknowledge']);
       const waiting = await take([]);
-      await operate(world, world.own.admin, `/api/v1/runners/${runner.id}/pause`, undefined, 200);
+      await operate(world, world.own.admin, `/api/v1/runners/${runner.id}/${verb}`, undefined, 200);
+      assert.equal((await showRunner(world, runner.id))['admin'], admin);
       for (const headers of [{}, DOORBELL]) {
         const reply = await beat(runner, {}, headers);
-        assert.deepEqual(reply['actions'], ['pause']);
+        assert.deepEqual(reply['actions'], [verb]);
         assert.equal(reply['pending_jobs'], undefined, 'nothing it could claim now');
       }
       assert.equal((await poll(world, runner.key)).text, '[]');
@@ -253,7 +257,7 @@ for (const backend of BACKENDS) {
       assert.equal((await beat(runner, {}))['actions'], undefined);
       ok(await move(world, runner.key, waiting, 'acknowledge'));
     });
-  });
+  }
 
   describe(`keys in their second half, on ${backend}`, () => {
     test('rotate_key is advised from half of a key’s life, never to keys without an end', async () => {
