@@ -34,7 +34,7 @@ test('Every command explains itself the same way by help and by --help', async (
 test('Help of a noun lists its verbs', async () => {
   const { exit, out } = await run(['runners', '--help']);
   assert.equal(exit, EXIT.ok);
-  assert.match(out, /list\|show\|metrics\|create\|pause\|resume\|revoke/);
+  assert.match(out, /list\|show\|metrics\|create\|pause\|drain\|resume\|revoke/);
 });
 
 test('A command line without a command explains itself on stderr and is a mistake', async () => {

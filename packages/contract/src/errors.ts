@@ -120,8 +120,8 @@ export const errors = define({
   },
   runner_paused: {
     status: 409,
-    title: 'This runner is paused',
-    action: 'Claim nothing until a heartbeat comes back without the action `pause`.',
+    title: 'This runner is paused or draining',
+    action: 'Claim nothing until a heartbeat comes back without the action `pause` or `drain`.',
     log: 'info',
   },
   body_too_large: {

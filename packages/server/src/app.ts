@@ -11,13 +11,13 @@ import { renewLeasesOf, sweepCommands } from './commands/leases.ts';
 import { Wake } from './commands/wake.ts';
 import { WorkBoard } from './commands/work-board.ts';
 import type { Config } from './config.ts';
+import { ALIGN_EVERY_MS } from './db/database-clock.ts';
 import type { Database } from './db/db.ts';
 import { reusableBytes } from './db/dialect.ts';
 import { migrate } from './db/migrate.ts';
-import { sweepAcceptances } from './findings/findings.ts';
 import type { HeartbeatDeps } from './heartbeat/heartbeat.ts';
 import { heartbeatRoutes } from './heartbeat/heartbeat.routes.ts';
-import { MetricBook, thinMetrics } from './heartbeat/metrics.ts';
+import { MetricBook } from './heartbeat/metrics.ts';
 import { Pace } from './heartbeat/pace.ts';
 import { PresenceBook } from './heartbeat/presence.ts';
 import { loadFactor } from './heartbeat/presence.rules.ts';
@@ -26,7 +26,6 @@ import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import { serviceRoutes } from './http/service.routes.ts';
 import { type IngestRoutesDeps, ingestRoutes } from './ingest/ingest.routes.ts';
-import { pruneUploads } from './ingest/retention.ts';
 import { IngestWorkers, releaseAll, WATCH_EVERY_MS, type WorkersDeps } from './ingest/workers.ts';
 import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
 import { Authenticator } from './keys/authenticate.ts';
@@ -45,7 +44,7 @@ import { runnerRoutes } from './operator/runners.routes.ts';
 import { scanListRoutes } from './operator/scans.routes.ts';
 import { uploadRoutes } from './operator/uploads.routes.ts';
 import { scanRoutes } from './scans/scans.routes.ts';
-import { sweepScans } from './scans/scans.ts';
+import { pruneJob } from './upkeep/prune.ts';
 import { type Job, Upkeep } from './upkeep/upkeep.ts';
 import { VERSION } from './version.ts';
 
@@ -67,6 +66,8 @@ export interface Ports {
   readonly reusableBytes: (database: Database) => Promise<number>;
   /** A module that meets every upload in its thread (ingest.worker.ts). */
   readonly ingestProbe: string | null;
+  /** Makes the clock agree with those of other nodes (db/database-clock.ts). */
+  readonly alignClock: () => Promise<void>;
   /** By how much runners should slow down after a flush of presence that took so many milliseconds. */
   readonly loadOf: (flushMs: number) => number;
 }
@@ -77,6 +78,7 @@ function machine(): Ports {
     freeBytes: freeBytesOf,
     reusableBytes: (database) => reusableBytes(database.system()),
     ingestProbe: null,
+    alignClock: async () => {},
     loadOf: (flushMs) => loadFactor(flushMs, lag.takeP99Ms()),
   };
 }
@@ -93,6 +95,7 @@ export async function startApp(
   ports: Partial<Ports> = {},
 ): Promise<RunningApp> {
   try {
+    await ports.alignClock?.();
     await migrate(database, clock.nowMs());
     const embedded = config.databaseUrl === null;
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory, embedded);
@@ -154,7 +157,7 @@ async function wire(
   });
   const upkeepJobs = [
     ...jobs(config, clock, database, presence, series, authenticator, commands, metrics),
-    ...watchJobs(workers, disk, metrics),
+    ...watchJobs(workers, disk, metrics, ports.alignClock),
   ];
   const upkeep = new Upkeep(upkeepJobs, clock, log);
   const url = await listen(app, config);
@@ -214,9 +217,10 @@ function commandsOf(
   uploads: Pick<CommandsDeps, 'sealKey' | 'hasUpload'>,
 ): CommandsDeps {
   const unwritten = (runnerId: string) => presence.unwritten(runnerId);
-  const board = new WorkBoard(database, clock, unwritten);
+  const offers = new OfferCounts();
+  const board = new WorkBoard(database, clock, unwritten, offers);
   const wake = new Wake({ database, clock, log, board });
-  return { database, clock, board, wake, offers: new OfferCounts(), unwritten, ...uploads };
+  return { database, clock, board, wake, offers, unwritten, ...uploads };
 }
 
 function ingestWorkers(
@@ -327,27 +331,24 @@ function jobs(
         metrics.commandsSwept(lost, expired);
       },
     },
-    {
-      name: 'prune',
-      everyMs: 60_000,
-      run: async () => {
-        await pruneUploads(database, clock, config.uploadKeepDays * 86_400_000);
-        await sweepAcceptances(database, clock);
-        await sweepScans({ database, clock });
-        await thinMetrics(database, clock);
-      },
-    },
+    pruneJob(database, clock, config),
   ];
 }
 
 /** A disk fills within minutes at the fastest, and an ingest thread is given minutes, too. */
-function watchJobs(workers: IngestWorkers, disk: DiskWatch | null, metrics: Metrics): Job[] {
+function watchJobs(
+  workers: IngestWorkers,
+  disk: DiskWatch | null,
+  metrics: Metrics,
+  alignClock: () => Promise<void>,
+): Job[] {
+  const time: Job = { name: 'clock', everyMs: ALIGN_EVERY_MS, run: alignClock };
   const threads: Job = {
     name: 'ingest threads',
     everyMs: WATCH_EVERY_MS,
     run: async () => workers.watch(),
   };
-  if (disk === null) return [threads];
+  if (disk === null) return [threads, time];
   const space: Job = {
     name: 'disk',
     everyMs: WATCH_EVERY_MS,
@@ -356,7 +357,7 @@ function watchJobs(workers: IngestWorkers, disk: DiskWatch | null, metrics: Metr
       metrics.diskLooked(disk.freeBytes ?? 0, disk.isLow);
     },
   };
-  return [threads, space];
+  return [threads, time, space];
 }
 
 /** How long answers that are being written may take when everything else has stopped. */

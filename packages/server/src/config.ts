@@ -25,6 +25,7 @@ export interface Config {
   /** Embedded database only; 0: not watched. */
   readonly diskFreeBytesMin: number;
   readonly uploadKeepDays: number;
+  readonly historyKeepDays: number;
   readonly stopSecondsMax: number;
 }
 
@@ -99,6 +100,12 @@ export const VARIABLES: readonly Variable[] = [
   },
   { name: 'MUSTER_UPLOAD_KEEP_DAYS', fallback: '30', meaning: 'how long raw uploads are kept' },
   {
+    name: 'MUSTER_HISTORY_KEEP_DAYS',
+    fallback: '180',
+    meaning:
+      'how long ended commands that no upload belongs to, command logs and ended scan sessions are kept',
+  },
+  {
     name: 'MUSTER_STOP_SECONDS',
     fallback: '20',
     meaning: 'how long a stop waits for requests and the upload in work',
@@ -147,6 +154,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     uploadsWaitingMiBMax: read.integer('MUSTER_UPLOADS_WAITING_MIB', 1, 1_048_576),
     diskFreeBytesMin: read.integer('MUSTER_DISK_FREE_BYTES_MIN', 0, Number.MAX_SAFE_INTEGER),
     uploadKeepDays: read.integer('MUSTER_UPLOAD_KEEP_DAYS', 1, 3650),
+    historyKeepDays: read.integer('MUSTER_HISTORY_KEEP_DAYS', 1, 3650),
     stopSecondsMax: read.integer('MUSTER_STOP_SECONDS', 1, 600),
   };
   if ((config.tlsCertFile === null) !== (config.tlsKeyFile === null)) {

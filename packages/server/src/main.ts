@@ -5,6 +5,7 @@
 import { ConfigError, configReference, readConfig } from './config.ts';
 import type { AdminRequest, AdminResult } from './admin.ts';
 import type { RunningApp } from './app.ts';
+import { DatabaseClock } from './db/database-clock.ts';
 import { openConfigured } from './configured-database.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLogger } from './lib/log.ts';
@@ -28,7 +29,8 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
     const log = createLogger(config.logLevel);
     const opening = openConfigured(config, log);
     const [database, { startApp }] = await Promise.all([opening, import('./app.ts')]);
-    app = await startApp(config, systemClock, log, database);
+    const clock = new DatabaseClock(database, systemClock);
+    app = await startApp(config, clock, log, database, { alignClock: () => clock.align() });
     process.stdout.write(welcome(app.url, app.firstRun, config.host));
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`);

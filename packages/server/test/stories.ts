@@ -4,6 +4,7 @@
 import { createLogger } from '../src/lib/log.ts';
 import { Authenticator, type RunnerCaller } from '../src/keys/authenticate.ts';
 import { CallerGate } from '../src/keys/authenticated.ts';
+import { OfferCounts } from '../src/commands/commands.rules.ts';
 import { WorkBoard } from '../src/commands/work-board.ts';
 import { type Database, type Db, openDatabase } from '../src/db/db.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -138,7 +139,12 @@ export class ServerNode {
     this.gate = new CallerGate(this.authenticator, presence, clock);
     this.deps = {
       presence,
-      board: new WorkBoard(database, clock, (runnerId) => presence.unwritten(runnerId)),
+      board: new WorkBoard(
+        database,
+        clock,
+        (runnerId) => presence.unwritten(runnerId),
+        new OfferCounts(),
+      ),
       pace: new Pace(clock, () => presence.load),
       metrics: new MetricBook(database, clock),
       configVersion: '0'.repeat(16),

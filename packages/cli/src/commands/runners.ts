@@ -174,6 +174,12 @@ const create = command({
 
 const actions = [
   ['pause', endpoints.pauseRunner, 'Let a runner claim nothing more', 'is paused'],
+  [
+    'drain',
+    endpoints.drainRunner,
+    'Let a runner finish what it holds, to be stopped',
+    'is draining',
+  ],
   ['resume', endpoints.resumeRunner, 'Let a runner claim commands again', 'claims commands again'],
   ['revoke', endpoints.revokeRunner, 'Shut a runner out for good: all its keys die', 'is shut out'],
 ] as const;

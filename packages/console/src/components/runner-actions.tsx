@@ -1,4 +1,4 @@
-// Pausing a runner and letting it go on, and shutting it out for good, for admins.
+// Pausing or draining a runner and letting it go on, and shutting it out for good, for admins.
 
 import { endpoints, type Runner } from '@muster/contract';
 import { useRef, useState } from 'react';
@@ -16,6 +16,14 @@ const ACTIONS = {
     text: 'It takes no more commands. What it holds goes on, and so do its reports.',
     confirm: 'Pause it',
     done: 'The runner is paused.',
+  },
+  drain: {
+    endpoint: endpoints.drainRunner,
+    button: 'Drain…',
+    title: 'Drain this runner?',
+    text: 'It finishes what it holds and takes no more commands, for a machine that is to go away.',
+    confirm: 'Drain it',
+    done: 'The runner is draining.',
   },
   resume: {
     endpoint: endpoints.resumeRunner,
@@ -40,7 +48,9 @@ export function RunnerActions({ runner }: { readonly runner: Runner }) {
   if (runner.admin === 'revoked') return null;
   return (
     <>
-      <ActionButton runner={runner} action={runner.admin === 'active' ? 'pause' : 'resume'} />
+      {runner.admin === 'paused' ? null : <ActionButton runner={runner} action="pause" />}
+      {runner.admin === 'draining' ? null : <ActionButton runner={runner} action="drain" />}
+      {runner.admin === 'active' ? null : <ActionButton runner={runner} action="resume" />}
       <ActionButton runner={runner} action="revoke" />
     </>
   );

@@ -44,7 +44,7 @@ export const pollCommands = endpoint({
   summary: 'Poll commands for this runner',
   description:
     'A bare array, most urgent first, then oldest; only what this runner can do, and no more than its free slots. Nothing ' +
-    'is reserved: acknowledge claims. A paused runner, and a key without the scope `commands`, gets `[]`. With `wait` or ' +
+    'is reserved: acknowledge claims. A paused or draining runner, and a key without the scope `commands`, gets `[]`. With `wait` or ' +
     '`Prefer: wait=n` the answer comes as soon as there is something new, else `[]` at the end.',
   query: Type.Object({
     limit: Type.Optional(

@@ -158,6 +158,12 @@ export const pauseRunner = runnerAction(
   'Let it claim nothing more',
   toggle,
 );
+export const drainRunner = runnerAction(
+  'drain',
+  'drainRunner',
+  'Let it finish what it holds and claim nothing more: it is to be stopped',
+  toggle,
+);
 export const resumeRunner = runnerAction('resume', 'resumeRunner', 'Let it claim again', toggle);
 export const revokeRunner = runnerAction(
   'revoke',

@@ -47,7 +47,7 @@ export const PRIORITIES = ['critical', 'high', 'normal', 'low'] as const;
 export const Priority = Type.Enum(PRIORITIES);
 export type Priority = Static<typeof Priority>;
 
-export const RUNNER_ADMIN_STATES = ['active', 'paused', 'revoked'] as const;
+export const RUNNER_ADMIN_STATES = ['active', 'paused', 'draining', 'revoked'] as const;
 export const RunnerAdmin = Type.Enum(RUNNER_ADMIN_STATES);
 export type RunnerAdmin = Static<typeof RunnerAdmin>;
 

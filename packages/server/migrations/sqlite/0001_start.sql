@@ -30,7 +30,7 @@ create table runner (
   tenant_id blob not null references tenant (id),
   id blob not null,
   name text not null,
-  admin text not null check (admin in ('active', 'paused', 'revoked')),
+  admin text not null check (admin in ('active', 'paused', 'draining', 'revoked')),
   labels text not null,
   created_at integer not null,
   created_by text not null,
@@ -79,6 +79,7 @@ create table api_key (
   last_used_from text,
   primary key (tenant_id, key_id)
 ) strict, without rowid;
+create index api_key_unused on api_key (created_at) where first_used_at is null and state <> 'proven';
 create index api_key_by_runner on api_key (tenant_id, runner_id) where runner_id is not null;
 
 -- What heartbeats measured, packed: one row for a quarter hour of minutes (step_ms 60000), a day of hours, thirty days of
@@ -138,6 +139,7 @@ create index command_pending on command (tenant_id, priority, id) where status =
 create index command_held on command (tenant_id, holder_id) where status in ('acknowledged', 'running');
 create index command_lease on command (lease_until) where status in ('acknowledged', 'running');
 create index command_expiry on command (expires_at) where status = 'pending' and expires_at is not null;
+create index command_ended on command (completed_at, id) where completed_at is not null;
 create index command_ready on command (ready_at) where status = 'pending';
 
 -- One row for every claim: what a repeated call is judged against.
@@ -167,7 +169,8 @@ create table command_log (
   primary key (tenant_id, command_id, end_line)
 ) strict;
 
--- A runner's own word that it scans something, for clients that keep sessions (RP §9.1). It decides nothing.
+-- A runner's own word that it scans something, for clients that keep sessions (RP §9.1). It decides nothing. place_digest:
+-- SHA-256 of asset, branch and scanner, whose texts are longer than an index may hold.
 create table scan_session (
   tenant_id blob not null,
   id blob not null,
@@ -179,6 +182,7 @@ create table scan_session (
   asset_type text not null,
   asset_value text not null,
   branch text,
+  place_digest blob not null,
   commit_sha text,
   base_commit_sha text,
   started_at integer not null,
@@ -186,7 +190,8 @@ create table scan_session (
   answer text,
   primary key (tenant_id, id)
 ) strict, without rowid;
-create index scan_session_by_asset on scan_session (tenant_id, asset_value, scanner_name, id);
+create index scan_session_by_place on scan_session (tenant_id, place_digest, id);
+create index scan_session_ended on scan_session (completed_at) where completed_at is not null;
 create index scan_session_running on scan_session (started_at) where status = 'running';
 
 -- ---------------------------------------------------------------- uploads

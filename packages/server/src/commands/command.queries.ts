@@ -3,7 +3,7 @@
 import type { CommandStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { skipLocked } from '../db/dialect.ts';
+import { isAmong, skipLocked } from '../db/dialect.ts';
 import type { CommandAttemptTable, CommandTable } from '../db/tables.ts';
 
 /**
@@ -152,6 +152,24 @@ export async function pendingByIds(
     .where('tenant_id', '=', tenantId)
     .where('id', 'in', ids)
     .where('status', '=', PENDING)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .execute();
+}
+
+/** Of these, what may be claimed now: whom it is for. */
+export async function dueAmong(
+  db: Db,
+  tenantId: string,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<Pick<CommandRow, 'id' | 'runner_id' | 'target'>[]> {
+  return await db
+    .selectFrom('command')
+    .select(['id', 'runner_id', 'target'])
+    .where('tenant_id', '=', tenantId)
+    .where(isAmong(db, 'id', ids))
+    .where('status', '=', PENDING)
+    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .execute();
 }

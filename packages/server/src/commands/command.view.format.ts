@@ -8,13 +8,11 @@ import {
   type Receipt,
   type RunnerCommand,
 } from '@muster/contract';
+import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
 import type { AttemptRow, CommandRow } from './command.queries.ts';
 import type { LogRow } from './command-log.queries.ts';
 import type { LinkedUpload } from './command-uploads.queries.ts';
 import { parseTarget } from './eligibility.rules.ts';
-
-const iso = (ms: number): string => new Date(ms).toISOString();
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
 const priorityOf = (row: CommandRow) => PRIORITIES[row.priority] ?? 'normal';
 const parsed = (text: string | null): unknown =>
@@ -32,18 +30,18 @@ export function runnerCommand(row: CommandRow): RunnerCommand {
     ...(row.payload === null ? {} : { payload: parsed(row.payload) }),
     status: row.status,
     attempt: row.attempt,
-    ...(row.lease_until === null ? {} : { lease_expires_at: iso(row.lease_until) }),
+    ...(row.lease_until === null ? {} : { lease_expires_at: isoTime(row.lease_until) }),
     ...(row.error_message === null ? {} : { error_message: row.error_message }),
     ...(row.result === null ? {} : { result: parsed(row.result) }),
-    created_at: iso(row.created_at),
-    ...(row.scheduled_at === null ? {} : { scheduled_at: iso(row.scheduled_at) }),
-    ...(row.expires_at === null ? {} : { expires_at: iso(row.expires_at) }),
-    ...(row.acknowledged_at === null ? {} : { acknowledged_at: iso(row.acknowledged_at) }),
-    ...(row.started_at === null ? {} : { started_at: iso(row.started_at) }),
-    ...(row.completed_at === null ? {} : { completed_at: iso(row.completed_at) }),
+    created_at: isoTime(row.created_at),
+    ...(row.scheduled_at === null ? {} : { scheduled_at: isoTime(row.scheduled_at) }),
+    ...(row.expires_at === null ? {} : { expires_at: isoTime(row.expires_at) }),
+    ...(row.acknowledged_at === null ? {} : { acknowledged_at: isoTime(row.acknowledged_at) }),
+    ...(row.started_at === null ? {} : { started_at: isoTime(row.started_at) }),
+    ...(row.completed_at === null ? {} : { completed_at: isoTime(row.completed_at) }),
     ...(row.cancel_requested_at === null
       ? {}
-      : { cancel_requested_at: iso(row.cancel_requested_at) }),
+      : { cancel_requested_at: isoTime(row.cancel_requested_at) }),
     ...(row.progress_at === null ? {} : { progress: progressOf(row) }),
   };
 }
@@ -63,15 +61,15 @@ export function operatorCommand(row: CommandRow): Command {
     max_attempts: row.max_attempts,
     retry_on_fail: row.retry_on_fail === 1,
     timeout_seconds: row.timeout_ms / 1000,
-    lease_expires_at: isoOrNull(row.lease_until),
-    created_at: iso(row.created_at),
+    lease_expires_at: isoTimeOrNull(row.lease_until),
+    created_at: isoTime(row.created_at),
     created_by: row.created_by,
-    scheduled_at: isoOrNull(row.scheduled_at),
-    expires_at: isoOrNull(row.expires_at),
-    acknowledged_at: isoOrNull(row.acknowledged_at),
-    started_at: isoOrNull(row.started_at),
-    completed_at: isoOrNull(row.completed_at),
-    cancel_requested_at: isoOrNull(row.cancel_requested_at),
+    scheduled_at: isoTimeOrNull(row.scheduled_at),
+    expires_at: isoTimeOrNull(row.expires_at),
+    acknowledged_at: isoTimeOrNull(row.acknowledged_at),
+    started_at: isoTimeOrNull(row.started_at),
+    completed_at: isoTimeOrNull(row.completed_at),
+    cancel_requested_at: isoTimeOrNull(row.cancel_requested_at),
     result: parsed(row.result),
     error_message: row.error_message,
     progress: row.progress_at === null ? null : progressOf(row),
@@ -82,7 +80,7 @@ export function operatorCommand(row: CommandRow): Command {
 const progressOf = (row: CommandRow) => ({
   ...(row.progress_percent === null ? {} : { percent: row.progress_percent }),
   ...(row.progress_message === null ? {} : { message: row.progress_message }),
-  at: iso(row.progress_at ?? 0),
+  at: isoTime(row.progress_at ?? 0),
 });
 
 /** What was asked for; what only follows from the payload is not repeated. */
@@ -97,9 +95,9 @@ function targetView(text: string | null): Command['target'] {
 export const attemptView = (row: AttemptRow) => ({
   attempt: row.attempt,
   runner_id: row.runner_id,
-  acknowledged_at: iso(row.acknowledged_at),
-  started_at: isoOrNull(row.started_at),
-  ended_at: isoOrNull(row.ended_at),
+  acknowledged_at: isoTime(row.acknowledged_at),
+  started_at: isoTimeOrNull(row.started_at),
+  ended_at: isoTimeOrNull(row.ended_at),
   outcome: row.outcome,
 });
 
@@ -110,8 +108,8 @@ export function uploadOfCommand(row: LinkedUpload): CommandUpload {
     runner_id: row.runner_id,
     state: row.state,
     tool: row.tool,
-    received_at: iso(row.received_at),
-    finished_at: isoOrNull(row.finished_at),
+    received_at: isoTime(row.received_at),
+    finished_at: isoTimeOrNull(row.finished_at),
     receipt: receipt === null ? null : summary(receipt),
   };
 }
@@ -137,7 +135,7 @@ export function logView(
     return texts.flatMap((text, index) =>
       start + index < offset
         ? []
-        : [{ line: start + index, attempt: row.attempt, at: iso(row.received_at), text }],
+        : [{ line: start + index, attempt: row.attempt, at: isoTime(row.received_at), text }],
     );
   });
   const next = rows.at(-1)?.end_line ?? offset;

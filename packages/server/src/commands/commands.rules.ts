@@ -1,9 +1,13 @@
 // Small rules of commands: the lease, the count of offers, cutting a message.
 
 import { limits } from '@muster/contract';
+import { OFFERS_BEFORE_BEHIND } from './eligibility.rules.ts';
 
 /** The larger of 90 s and three intervals (contract §4): two lost heartbeats must not cost a lease. */
 export const leaseMs = (intervalMs: number): number => Math.max(limits.leaseMsMin, 3 * intervalMs);
+
+/** A UUID as text. */
+const ID_CHARS = 36;
 
 /** Pairs of runner and command that are counted; beyond, the oldest count is lost. About 20 MB. */
 const PAIRS_MAX = 100_000;
@@ -14,14 +18,24 @@ const PAIRS_MAX = 100_000;
  */
 export class OfferCounts {
   readonly #counts = new Map<string, number>();
+  /** Runner → what it keeps ignoring. */
+  readonly #ignored = new Map<string, Set<string>>();
 
   count(runnerId: string, commandId: string): number {
     return this.#counts.get(`${commandId}${runnerId}`) ?? 0;
   }
 
-  /** It did claim it: what it is offered again later is new to it. */
+  /** What was offered to it so often that it is taken at its word: it doesn't want it. */
+  ignoredBy(runnerId: string): readonly string[] {
+    return [...(this.#ignored.get(runnerId) ?? [])];
+  }
+
+  /** It did claim it, or it is gone: what it is offered again later is new to it. */
   taken(runnerId: string, commandId: string): void {
     this.#counts.delete(`${commandId}${runnerId}`);
+    const ignored = this.#ignored.get(runnerId);
+    ignored?.delete(commandId);
+    if (ignored?.size === 0) this.#ignored.delete(runnerId);
   }
 
   offered(runnerId: string, commandId: string): void {
@@ -29,9 +43,13 @@ export class OfferCounts {
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.delete(key);
     this.#counts.set(key, count);
+    if (count >= OFFERS_BEFORE_BEHIND) {
+      const ignored = this.#ignored.get(runnerId) ?? new Set();
+      this.#ignored.set(runnerId, ignored.add(commandId));
+    }
     if (this.#counts.size > PAIRS_MAX) {
       const oldest = this.#counts.keys().next().value;
-      if (oldest !== undefined) this.#counts.delete(oldest);
+      if (oldest !== undefined) this.taken(oldest.slice(ID_CHARS), oldest.slice(0, ID_CHARS));
     }
   }
 }

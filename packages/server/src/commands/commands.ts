@@ -165,7 +165,7 @@ async function judgeAndMove(
     {
       event,
       runnerId,
-      paused: runner.admin === 'paused',
+      paused: runner.admin !== 'active',
       eligible,
       answer: answer.digest?.toString('hex') ?? null,
       attempt: attempt ?? null,

@@ -136,7 +136,7 @@ export function targetText(target: Target): string | null {
 
 export interface Candidate {
   readonly runnerId: string;
-  readonly admin: 'active' | 'paused' | 'revoked';
+  readonly admin: 'active' | 'paused' | 'draining' | 'revoked';
   readonly presence: 'never' | 'online' | 'late' | 'stopped' | 'offline';
   readonly hasScope: boolean;
   readonly profile: Profile;
@@ -155,6 +155,7 @@ export function whyNot(candidate: Candidate, command: Aimed): WaitingReason[] {
     void reasons.push({ code, detail });
   if (admin === 'revoked') say('revoked', 'It is shut out for good.');
   if (admin === 'paused') say('paused', 'It is paused and claims nothing.');
+  if (admin === 'draining') say('paused', 'It is draining: it claims nothing more.');
   if (!candidate.hasScope) say('scope_missing', 'It has no live key with the scope commands.');
   if (command.runner_id !== null && command.runner_id !== runnerId)
     say('pinned_elsewhere', 'The command is for another runner.');

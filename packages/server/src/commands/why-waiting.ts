@@ -4,7 +4,7 @@
 import type { CommandWaiting } from '@muster/contract';
 import { runnersWithScope } from '../keys/key-scopes.ts';
 import { listRunners, type RunnerRow } from '../keys/runners.ts';
-import { isoTime } from '../lib/clock.ts';
+import { isoTime } from '../lib/iso-time.ts';
 import { type CommandId, parseId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { type CommandRow, findCommand } from './command.queries.ts';

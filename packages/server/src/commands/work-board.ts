@@ -2,10 +2,11 @@
 // held ones are to be canceled. One look per tenant and second at most, and at once after a change on this node. What the
 // runner itself has is looked at only when something waits that it might take.
 
-import type { Database } from '../db/db.ts';
+import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
-import { cancelRequests, waitingCounts } from './command.queries.ts';
-import { type Aimed, isEligible } from './eligibility.rules.ts';
+import { cancelRequests, dueAmong, waitingCounts } from './command.queries.ts';
+import type { OfferCounts } from './commands.rules.ts';
+import { type Aimed, isEligible, type Profile } from './eligibility.rules.ts';
 import { runnerWithProfile, type Unwritten } from './profiles.ts';
 
 interface Group extends Aimed {
@@ -28,6 +29,8 @@ const CANCELS_MAX = 256;
 
 export interface Work {
   readonly pending: number;
+  /** Less what it was offered often and never claimed: what is worth hurrying for. */
+  readonly wanted: number;
   readonly cancelIds: readonly string[];
 }
 
@@ -35,12 +38,14 @@ export class WorkBoard {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #unwritten: Unwritten;
+  readonly #offers: OfferCounts;
   readonly #boards = new Map<string, Board | Promise<Board>>();
 
-  constructor(database: Database, clock: Clock, unwritten: Unwritten) {
+  constructor(database: Database, clock: Clock, unwritten: Unwritten, offers: OfferCounts) {
     this.#database = database;
     this.#clock = clock;
     this.#unwritten = unwritten;
+    this.#offers = offers;
   }
 
   /** Something about this tenant's commands changed on this node. */
@@ -54,20 +59,37 @@ export class WorkBoard {
     const cancelIds = board.cancels.get(runnerId) ?? [];
     const pinned = board.pinned.get(runnerId);
     const groups = pinned === undefined ? board.free : [pinned, ...board.free];
-    if (groups.length === 0) return { pending: 0, cancelIds };
-    return { pending: await this.#pending(tenantId, runnerId, groups), cancelIds };
+    if (groups.length === 0) return { pending: 0, wanted: 0, cancelIds };
+    return { ...(await this.#waiting(tenantId, runnerId, groups)), cancelIds };
   }
 
-  async #pending(tenantId: string, runnerId: string, groups: readonly Group[]): Promise<number> {
+  async #waiting(
+    tenantId: string,
+    runnerId: string,
+    groups: readonly Group[],
+  ): Promise<Pick<Work, 'pending' | 'wanted'>> {
     const db = this.#database.tenant(tenantId);
     const deps = { unwritten: this.#unwritten };
     const known = await runnerWithProfile(deps, db, tenantId, runnerId);
-    if (known === undefined) return 0;
+    if (known === undefined) return { pending: 0, wanted: 0 };
     const { profile } = known;
     const waiting = groups
       .filter((group) => isEligible(runnerId, profile, group))
       .reduce((sum, group) => sum + group.waiting, 0);
-    return Math.min(waiting, profile.freeSlots ?? waiting);
+    const free = profile.freeSlots ?? waiting;
+    const ignored = waiting === 0 ? 0 : await this.#ignored(db, tenantId, runnerId, profile);
+    const wanted = Math.max(0, waiting - ignored);
+    return { pending: Math.min(waiting, free), wanted: Math.min(wanted, free) };
+  }
+
+  /** How much of what waits for it the runner keeps ignoring; what doesn't wait any more is forgotten. */
+  async #ignored(db: Db, tenantId: string, runnerId: string, profile: Profile): Promise<number> {
+    const ids = this.#offers.ignoredBy(runnerId);
+    if (ids.length === 0) return 0;
+    const rows = await dueAmong(db, tenantId, ids, this.#clock.nowMs());
+    const due = new Set(rows.map(({ id }) => id));
+    for (const id of ids) if (!due.has(id)) this.#offers.taken(runnerId, id);
+    return rows.filter((row) => isEligible(runnerId, profile, row)).length;
   }
 
   async #board(tenantId: string): Promise<Board> {

@@ -87,6 +87,7 @@ export interface ScanSessionTable {
   asset_type: string;
   asset_value: string;
   branch: string | null;
+  place_digest: Uint8Array;
   commit_sha: string | null;
   base_commit_sha: string | null;
   started_at: number;

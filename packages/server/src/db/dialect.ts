@@ -109,6 +109,14 @@ export async function reusableBytes(db: Db): Promise<number> {
   return Number(rows[0]?.bytes ?? 0);
 }
 
+/** The time of day as the database has it, milliseconds UTC. Null on SQLite: it has no clock but this process's. */
+export async function databaseNowMs(db: Db): Promise<number | null> {
+  if (isSqlite(db)) return null;
+  const { rows } = await sql<{ now_ms: number }>`select
+    (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms`.execute(db);
+  return rows[0]?.now_ms ?? null;
+}
+
 /**
  * Held to the end of the transaction: only one node migrates at a time. On SQLite the transaction itself excludes
  * everybody else. On PostgreSQL it also lifts the time limits, for this transaction.

@@ -372,7 +372,7 @@ export const TEXT_ID_COLUMNS = names('key_id parent_key_id rule_id enrollment_id
 
 /** Columns that hold byte strings: `bytea` on PostgreSQL, blobs on SQLite. */
 export const BYTES_COLUMNS = names(
-  `answer_digest context_digest detail_digest evidence held_digest master_key_check sealed
+  `answer_digest context_digest detail_digest evidence held_digest master_key_check place_digest sealed
     secret_hash sha256`,
 );
 

@@ -11,7 +11,8 @@ import {
 } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
-import { type Clock, isoTime, isoTimeOrNull } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
 import { type FindingId, newId, parseId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import {

@@ -3,7 +3,7 @@
 
 import type { AssetEndpoint, AssetWithDetail, Component, Relationship } from '@muster/contract';
 import type { Database } from '../db/db.ts';
-import { isoTime } from '../lib/clock.ts';
+import { isoTime } from '../lib/iso-time.ts';
 import { parseId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { assetView } from './findings.ts';

@@ -36,8 +36,11 @@ export async function heartbeat(
     .split(/[\s,]+/)
     .includes('doorbell');
   const work = await deps.board.workOf(caller.tenantId, caller.runnerId);
-  const waiting = work.pending > 0 && !caller.paused && caller.scopes.includes('commands');
-  const advised = waiting || doorbell ? deps.pace.next(caller.runnerId, waiting) : null;
+  const mayClaim = !caller.paused && caller.scopes.includes('commands');
+  const waiting = work.pending > 0 && mayClaim;
+  // What a client keeps ignoring still waits for it, but nobody hurries for it.
+  const hurry = work.wanted > 0 && mayClaim;
+  const advised = waiting || doorbell ? deps.pace.next(caller.runnerId, hurry) : null;
   // Only those who announce the doorbell do as advised (RP §4.3).
   const advisedMs = doorbell && advised !== null ? advised * 1000 : null;
   await deps.presence.beat(caller.tenantId, caller.runnerId, report, advisedMs);
@@ -46,7 +49,7 @@ export async function heartbeat(
     throw new Problem('unavailable', 'Signs of life can not be stored just now.');
   }
   const actions: NonNullable<HeartbeatReply['actions']> = [];
-  if (caller.paused) actions.push('pause');
+  if (caller.paused) actions.push(caller.draining ? 'drain' : 'pause');
   if (caller.rotateAdvised && caller.scopes.includes('renew')) actions.push('rotate_key');
   return {
     agent_id: caller.runnerId,

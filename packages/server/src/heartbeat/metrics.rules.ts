@@ -1,6 +1,7 @@
 // Metric series (contract §3): from the numbers in a heartbeat to packed rows, from rows to coarser rows with age, and
 // from rows of all ages to the points of a chart. A datum is in one level only: what is folded leaves the finer one.
 
+import { isoTime } from '../lib/iso-time.ts';
 import { RUNNER_METRICS, type RunnerMetric, type RunnerMetrics } from '@muster/contract';
 
 const MINUTE_MS = 60_000;
@@ -150,12 +151,11 @@ export function chartOf(
       }
     }
   }
-  const iso = (ms: number): string => new Date(ms).toISOString();
   return {
-    from: iso(startMs),
-    to: iso(toMs),
+    from: isoTime(startMs),
+    to: isoTime(toMs),
     step_seconds: stepMs / 1000,
-    at: Array.from({ length }, (_, at) => iso(startMs + at * stepMs)),
+    at: Array.from({ length }, (_, at) => isoTime(startMs + at * stepMs)),
     series: [...buckets].map(([metric, column]) => {
       const points = column.map(joined);
       return {

@@ -12,8 +12,8 @@ import {
   SKEW_SAMPLES,
   skewOf,
 } from './installations.rules.ts';
-import type { BeatRow, SignRow, StoredPresence } from './presence.queries.ts';
-import { twoBeatsMs } from './presence.rules.ts';
+import type { BeatRow, HeardRow, SignRow, StoredPresence } from './presence.queries.ts';
+import { expectedIntervalMs, twoBeatsMs } from './presence.rules.ts';
 
 export interface Entry {
   readonly tenantId: TenantId;
@@ -21,6 +21,12 @@ export interface Entry {
   lastSeenMs: number;
   lastBeatMs: number | null;
   intervalMs: number;
+  /** What the interval is measured by, as it was when the last heartbeat came. */
+  measured: {
+    readonly knownMs: number;
+    readonly previousBeatMs: number | null;
+    readonly advisedMs: number | null;
+  } | null;
   isCi: boolean;
   running: readonly string[] | null;
   reported: Record<string, unknown>;
@@ -50,6 +56,7 @@ export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, now
     lastSeenMs: row?.last_seen_at ?? nowMs,
     lastBeatMs: null,
     intervalMs: row?.interval_ms ?? limits.heartbeatDefaultMs,
+    measured: null,
     isCi: false,
     running: running ?? null,
     reported,
@@ -60,6 +67,36 @@ export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, now
     beatSinceFlush: false,
     dirty: false,
   };
+}
+
+/** A heartbeat. `advisedMs`: when the next one was asked for, if the runner does as advised. */
+export function beaten(entry: Entry, nowMs: number, advisedMs: number | null): void {
+  const { intervalMs: knownMs, lastBeatMs: previousBeatMs } = entry;
+  entry.measured = { knownMs, previousBeatMs, advisedMs };
+  entry.lastBeatMs = nowMs;
+  measure(entry, 0);
+}
+
+/**
+ * `elsewhereMs`: when any node heard its newest heartbeat, as stored. A balancer may send every third one here: the gap
+ * begins with the one before, wherever it came. Repeating it changes nothing.
+ */
+function measure(entry: Entry, elsewhereMs: number): void {
+  if (entry.measured === null || entry.lastBeatMs === null) return;
+  const { knownMs, previousBeatMs, advisedMs } = entry.measured;
+  const gapMs =
+    previousBeatMs === null ? 0 : entry.lastBeatMs - Math.max(previousBeatMs, elsewhereMs);
+  // Another node heard it after this one: how many came between isn't stored.
+  entry.intervalMs = expectedIntervalMs(knownMs, gapMs > 0 ? gapMs : null, advisedMs);
+}
+
+/** The clock was set back: times that it said before mean nothing now. */
+export function setBack(entry: Entry, nowMs: number): void {
+  entry.lastSeenMs = Math.min(entry.lastSeenMs, nowMs);
+  entry.lastBeatMs = null;
+  entry.reportedAtMs = entry.reportedAtMs === null ? null : Math.min(entry.reportedAtMs, nowMs);
+  entry.installations = [];
+  entry.clonedUntilMs = null;
 }
 
 /** Takes in what a heartbeat says of its runner; absent members overwrite nothing. */
@@ -87,15 +124,12 @@ function sighted(entry: Entry, installation: Installation): void {
   if (isCloned) entry.clonedUntilMs = later(entry.clonedUntilMs, installation.heardAtMs + windowMs);
 }
 
-/** Takes in what another node stored of it. */
-export function sightingOf(
-  entry: Entry,
-  stored: string | null,
-  clonedUntilMs: number | null,
-): void {
-  const installation = parsed<Installation | null>(stored, null);
-  if (installation !== null) sighted(entry, installation);
-  entry.clonedUntilMs = later(entry.clonedUntilMs, clonedUntilMs);
+/** Takes in what any node stored of its last heartbeat, after one that came here. May be repeated. */
+export function heardElsewhere(entry: Entry, stored: HeardRow): void {
+  const installation = parsed<Installation | null>(stored.installation, null);
+  if (installation !== null && entry.installations.length > 0) sighted(entry, installation);
+  entry.clonedUntilMs = later(entry.clonedUntilMs, stored.cloned_until);
+  measure(entry, stored.reported_at ?? 0);
 }
 
 const later = (a: number | null, b: number | null): number | null =>

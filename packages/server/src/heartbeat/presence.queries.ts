@@ -1,7 +1,7 @@
 // SQL of presence: what was last known, the flush, changes of state.
 
 import type { Db } from '../db/db.ts';
-import { updateRows } from '../db/dialect.ts';
+import { forUpdate, isAmong, skipLocked, updateRows } from '../db/dialect.ts';
 
 export interface StoredPresence {
   readonly presence: 'never' | 'online' | 'late' | 'stopped' | 'offline';
@@ -87,63 +87,92 @@ const REPORT_COLUMNS = [
 
 /**
  * The flush: one statement for those who beat since the last, one for those who only called. Several nodes flush the
- * same runners, so nothing goes back: what is stored with a later date stays. Sorted by id, so that two nodes can't wait
- * for each other. Returns how many rows were found.
+ * same runners, so nothing goes back: what is stored with a later date stays. The caller holds their locks (lockHeard).
+ * Returns how many rows were found.
  */
 export async function flushPresence(
   db: Db,
   beats: readonly BeatRow[],
   signs: readonly SignRow[],
 ): Promise<number> {
-  const byId = (a: SignRow, b: SignRow): number => (a.id < b.id ? -1 : 1);
   const key = ['tenant_id', 'id'] as const;
-  const beaten = await updateRows(db, 'runner', key, beats.toSorted(byId), {
+  const beaten = await updateRows(db, 'runner', key, beats, {
     dated: { last_seen_at: SIGN_COLUMNS, reported_at: REPORT_COLUMNS },
   });
-  const seen = await updateRows(db, 'runner', key, signs.toSorted(byId), {
+  const seen = await updateRows(db, 'runner', key, signs, {
     dated: { last_seen_at: SIGN_COLUMNS },
   });
   return beaten + seen;
 }
 
-/** Parameters of one statement; both databases take at least twice as many. */
-const IDS_PER_READ = 10_000;
+export interface HeardRow {
+  readonly id: string;
+  readonly installation: string | null;
+  readonly cloned_until: number | null;
+  readonly reported_at: number | null;
+}
 
-/** Where these runners of one tenant were heard last, on whichever node. */
-export async function lastInstallations(
+/**
+ * What is stored of the last heartbeats of these runners, whichever node heard them. Locks the rows to the end of the
+ * transaction, in the order of their ids: two nodes that flush the same runners can't each wait for the other.
+ */
+export async function lockHeard(
   db: Db,
   tenantId: string,
   runnerIds: readonly string[],
-): Promise<{ id: string; installation: string | null; cloned_until: number | null }[]> {
-  const found = [];
-  for (let from = 0; from < runnerIds.length; from += IDS_PER_READ) {
-    const rows = await db
-      .selectFrom('runner')
-      .select(['id', 'installation', 'cloned_until'])
-      .where('tenant_id', '=', tenantId)
-      .where('id', 'in', runnerIds.slice(from, from + IDS_PER_READ))
-      .execute();
-    found.push(...rows);
+): Promise<HeardRow[]> {
+  return await db
+    .selectFrom('runner')
+    .select(['id', 'installation', 'cloned_until', 'reported_at'])
+    .where('tenant_id', '=', tenantId)
+    .where(isAmong(db, 'id', runnerIds))
+    .orderBy('id')
+    .$call(forUpdate)
+    .execute();
+}
+
+export interface KeyUse {
+  readonly tenant_id: string;
+  readonly key_id: string;
+  readonly last_used_at: number;
+  readonly last_used_from: string;
+}
+
+/**
+ * "Last used" of keys; a later use, seen by another node, stays. Keys that a proof, a renewal or a revocation has in hand
+ * are passed over: an enrolment holds the key of its token while it waits for a runner, so whoever holds runners must not
+ * wait for keys. Inside a transaction. Returns the ids of the keys that were written.
+ */
+export async function flushKeyUse(db: Db, uses: readonly KeyUse[]): Promise<Set<string>> {
+  const free = new Set<string>();
+  for (const [tenantId, items] of Map.groupBy(uses, (use) => use.tenant_id)) {
+    for (let from = 0; from < items.length; from += KEYS_PER_READ) {
+      const ids = items.slice(from, from + KEYS_PER_READ).map((use) => use.key_id);
+      const rows = await db
+        .selectFrom('api_key')
+        .select('key_id')
+        .where('tenant_id', '=', tenantId)
+        .where('key_id', 'in', ids)
+        .$call(skipLocked)
+        .execute();
+      for (const { key_id: id } of rows) free.add(id);
+    }
   }
-  return found;
+  const written = uses.filter((use) => free.has(use.key_id));
+  await updateRows(db, 'api_key', ['tenant_id', 'key_id'], written, {
+    dated: { last_used_at: ['last_used_from'] },
+  });
+  return free;
 }
 
-export async function flushKeyUse(
-  db: Db,
-  rows: readonly {
-    tenant_id: string;
-    key_id: string;
-    last_used_at: number;
-    last_used_from: string;
-  }[],
-): Promise<void> {
-  await updateRows(db, 'api_key', ['tenant_id', 'key_id'], rows);
-}
+/** Parameters of one statement; both databases take at least thirty times as many. */
+const KEYS_PER_READ = 1000;
 
-/** Runners that have been silent for longer than one of their intervals. */
+/** Runners that have been silent for longer than one of their intervals, and those heard after `aheadMs`. */
 export async function watchedRunners(
   db: Db,
   nowMs: number,
+  aheadMs: number,
 ): Promise<
   {
     tenant_id: string;
@@ -158,7 +187,12 @@ export async function watchedRunners(
     .selectFrom('runner')
     .select(['tenant_id', 'id', 'presence', 'last_seen_at', 'interval_ms', 'is_ci'])
     .where('presence', 'in', ['online', 'late'])
-    .where((eb) => eb(eb('last_seen_at', '+', eb.ref('interval_ms')), '<', nowMs))
+    .where((eb) =>
+      eb.or([
+        eb(eb('last_seen_at', '+', eb.ref('interval_ms')), '<', nowMs),
+        eb('last_seen_at', '>', aheadMs),
+      ]),
+    )
     .execute();
 }
 
@@ -177,6 +211,35 @@ export async function markSilent(
     .where('presence', 'in', ['online', 'late'])
     .where('presence', '!=', presence)
     .where('last_seen_at', '=', runner.last_seen_at)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+/**
+ * Times that were written by a clock which has been set back since, as if they were now: what is dated later would stay
+ * for ever against every newer word. Zero: somebody else did it.
+ */
+export async function bringBack(
+  db: Db,
+  { tenant_id: tenantId, id }: { readonly tenant_id: string; readonly id: string },
+  nowMs: number,
+): Promise<number> {
+  const result = await db
+    .updateTable('runner')
+    .set((eb) => ({
+      last_seen_at: nowMs,
+      reported_at: eb
+        .case()
+        .when('reported_at', '>', nowMs)
+        .then(eb.val(nowMs))
+        .else(eb.ref('reported_at'))
+        .end(),
+      installation: null,
+      cloned_until: null,
+    }))
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .where('last_seen_at', '>', nowMs)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }

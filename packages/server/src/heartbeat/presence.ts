@@ -7,24 +7,28 @@ import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RunnerId, TenantId } from '../lib/ids.ts';
 import type { HeartbeatReport } from './heartbeat.decode.ts';
-import { beatRow, type Entry, entryOf, note, signRow, sightingOf } from './presence-entry.rules.ts';
 import {
+  beaten,
+  beatRow,
+  type Entry,
+  entryOf,
+  heardElsewhere,
+  note,
+  setBack,
+  signRow,
+} from './presence-entry.rules.ts';
+import {
+  bringBack,
   flushKeyUse,
   flushPresence,
-  lastInstallations,
+  type KeyUse,
+  lockHeard,
   markSilent,
   readPresence,
   setPresence,
   watchedRunners,
 } from './presence.queries.ts';
-import { expectedIntervalMs, presenceAfter } from './presence.rules.ts';
-
-export interface KeyUse {
-  tenant_id: string;
-  key_id: string;
-  last_used_at: number;
-  last_used_from: string;
-}
+import { presenceAfter } from './presence.rules.ts';
 
 /** Who showed a sign of life since the last flush, for their leases. */
 export interface Sign {
@@ -36,6 +40,9 @@ export interface Sign {
 
 /** A pause between two rounds longer than this means that the server itself was stalled or away. */
 const STALL_MS = 3 * limits.presenceFlushMs;
+
+/** Nodes agree on the time much better: what is dated so far ahead was written before the clock was set back. */
+const AHEAD_MS = 60_000;
 
 /** Entries not seen for this long leave memory; the row keeps what was known. */
 const FORGET_MS = 3_600_000;
@@ -119,9 +126,7 @@ export class PresenceBook {
     entry.dirty = true;
     // A probe repeats before each scanner (RP §4.1) and says nothing of the pace.
     if (report.isProbe) return;
-    const gapMs = entry.lastBeatMs === null ? null : nowMs - entry.lastBeatMs;
-    entry.intervalMs = expectedIntervalMs(entry.intervalMs, gapMs, advisedMs);
-    entry.lastBeatMs = nowMs;
+    beaten(entry, nowMs, advisedMs);
     note(entry, report, nowMs);
     if (report.saysStopped) await this.#become(runnerId, entry, 'stopped');
   }
@@ -140,9 +145,6 @@ export class PresenceBook {
     try {
       const uses = [...this.#keyUses.values()];
       if (dirty.length + uses.length > 0) await this.#write(dirty, beats, uses);
-      for (const use of uses) {
-        if (this.#keyUses.get(use.key_id) === use) this.#keyUses.delete(use.key_id);
-      }
       this.#flushFailed = false;
     } catch (error) {
       for (const [, entry] of dirty) entry.dirty = true;
@@ -168,15 +170,20 @@ export class PresenceBook {
   async watch(): Promise<number> {
     const nowMs = this.#clock.nowMs();
     // A clock set back also makes all differences meaningless until they are measured anew.
-    if (nowMs - this.#lastRoundMs > STALL_MS || nowMs < this.#lastRoundMs) {
-      this.#listeningSinceMs = nowMs;
-    }
+    const isSetBack = nowMs < this.#lastRoundMs;
+    if (nowMs - this.#lastRoundMs > STALL_MS || isSetBack) this.#listeningSinceMs = nowMs;
+    if (isSetBack) for (const entry of this.#entries.values()) setBack(entry, nowMs);
     const db = this.#database.system();
-    const watched = await watchedRunners(this.#database.systemLists(), nowMs);
+    const aheadMs = nowMs + AHEAD_MS;
+    const watched = await watchedRunners(this.#database.systemLists(), nowMs, aheadMs);
     // Only now: while the database can't be read, no runner is let in either, and that is time away, too.
     this.#lastRoundMs = nowMs;
     let changed = 0;
     for (const runner of watched) {
+      if ((runner.last_seen_at ?? 0) > aheadMs) {
+        this.#rowWrites.flush += await bringBack(db, runner, nowMs);
+        continue;
+      }
       const entry = this.#entries.get(runner.id as RunnerId);
       // What was heard here since the flush is not in the row yet.
       const heardMs = Math.max(runner.last_seen_at ?? 0, entry?.lastSeenMs ?? 0);
@@ -195,29 +202,36 @@ export class PresenceBook {
   async #write(
     dirty: readonly [RunnerId, Entry][],
     beats: readonly [RunnerId, Entry][],
-    uses: KeyUse[],
+    uses: readonly KeyUse[],
   ): Promise<void> {
-    const beating = new Set(beats.map(([runnerId]) => runnerId));
+    const beating = new Map(beats);
     const signs = dirty.filter(([runnerId]) => !beating.has(runnerId));
-    uses.sort((a, b) => (a.key_id < b.key_id ? -1 : 1));
+    let written: ReadonlySet<string> = new Set();
     const rows = await this.#database.transaction('system', async (tx) => {
-      await this.#hearOfOthers(tx, beats);
-      const written = await flushPresence(tx, beats.map(beatRow), signs.map(signRow));
-      // Runners before keys, as everywhere: proofs and renewals lock in that order.
-      await flushKeyUse(tx, uses);
-      return written;
+      await this.#hearOfOthers(tx, dirty, beating);
+      const found = await flushPresence(tx, beats.map(beatRow), signs.map(signRow));
+      written = await flushKeyUse(tx, uses);
+      return found;
     });
-    this.#rowWrites.flush += rows + uses.length;
+    for (const use of uses) {
+      const isLast = this.#keyUses.get(use.key_id) === use;
+      if (written.has(use.key_id) && isLast) this.#keyUses.delete(use.key_id);
+    }
+    this.#rowWrites.flush += rows + written.size;
   }
 
-  /** Installations that only another node heard: two clones may each have a node of their own. */
-  async #hearOfOthers(tx: Db, beats: readonly [RunnerId, Entry][]): Promise<void> {
-    const telling = beats.filter(([, { installations }]) => installations.length > 0);
-    for (const [tenantId, items] of Map.groupBy(telling, ([, entry]) => entry.tenantId)) {
-      const ids = items.map(([runnerId]) => runnerId);
-      for (const row of await lastInstallations(tx, tenantId, ids)) {
-        const entry = this.#entries.get(row.id as RunnerId);
-        if (entry !== undefined) sightingOf(entry, row.installation, row.cloned_until);
+  /** What only another node heard: of two clones each may have its own, and a balancer sends each beat elsewhere. */
+  async #hearOfOthers(
+    tx: Db,
+    dirty: readonly [RunnerId, Entry][],
+    beating: ReadonlyMap<RunnerId, Entry>,
+  ): Promise<void> {
+    const byTenant = Map.groupBy(dirty, ([, entry]) => entry.tenantId);
+    for (const tenantId of [...byTenant.keys()].sort()) {
+      const ids = byTenant.get(tenantId)?.map(([runnerId]) => runnerId) ?? [];
+      for (const row of await lockHeard(tx, tenantId, ids)) {
+        const entry = beating.get(row.id as RunnerId);
+        if (entry !== undefined) heardElsewhere(entry, row);
       }
     }
   }

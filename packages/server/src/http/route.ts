@@ -23,7 +23,7 @@ export interface Gate<Caller extends Identity> {
   outOfScope(caller: Caller, from: string): void;
   /** Refused credentials per peer address. */
   readonly failures: TokenBuckets;
-  nowMs(): number;
+  monotonicMs(): number;
 }
 
 type CallerFor<A extends Auth, Caller extends Identity> = A extends { kind: infer Kind }
@@ -98,15 +98,7 @@ async function authenticate<Caller extends Identity>(
     await gate.seen(caller);
     if (auth.without === 'not_found') throw new Problem('not_found');
   }
-  if (caller === null || !inScope) {
-    const waitMs = gate.failures.take(request.ip, gate.nowMs());
-    if (waitMs > 0) {
-      throw new Problem('rate_limited', 'Too many refused credentials from this address.', {
-        retryAfterSeconds: waitMs / 1000,
-      });
-    }
-    throw new Problem('unauthorized');
-  }
+  if (caller === null || !inScope) throw counted(gate, request, new Problem('unauthorized'));
   if (auth.kind === 'operator') {
     const held = ROLES.indexOf(caller.role ?? 'viewer');
     if (held < ROLES.indexOf(auth.role)) {
@@ -115,6 +107,20 @@ async function authenticate<Caller extends Identity>(
   }
   await gate.seen(caller);
   return caller;
+}
+
+/** Every 401 counts against the address it came from, also one that a story finds out, as of a used-up token. */
+function counted<Caller extends Identity>(
+  gate: Gate<Caller>,
+  request: FastifyRequest,
+  error: unknown,
+): unknown {
+  if (!(error instanceof Problem) || error.code !== 'unauthorized') return error;
+  const waitMs = gate.failures.take(request.ip, gate.monotonicMs());
+  if (waitMs === 0) return error;
+  return new Problem('rate_limited', 'Too many refused credentials from this address.', {
+    retryAfterSeconds: waitMs / 1000,
+  });
 }
 
 /** `/commands/{id}` → `/commands/:id`. */
@@ -153,6 +159,8 @@ export function route<E extends Endpoint, Caller extends Identity>(
         query: request.query as Partial<QueryOf<E>>,
         body: request.body as Call<E, Caller>['body'],
         request,
+      }).catch((error: unknown) => {
+        throw counted(gate, request, error);
       });
       request.written = answer.written ?? null;
       return send(reply, endpoint, answer);

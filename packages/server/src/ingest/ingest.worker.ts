@@ -3,6 +3,7 @@
 
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+import { DatabaseClock } from '../db/database-clock.ts';
 import { type Database, openInWorker, type WorkerData } from '../db/db.ts';
 import { dbFailure } from '../db/db-errors.ts';
 import { present } from '../lib/assert.ts';
@@ -54,7 +55,6 @@ export type FromWorker =
 const LOOK_MS = 1000;
 
 const port = present(parentPort, 'the parent of the ingest worker');
-const clock = systemClock;
 const data = workerData as IngestWorkerData;
 let stopping = false;
 let wake: AbortController = new AbortController();
@@ -92,6 +92,7 @@ async function work(database: Database, probe: Probe | null): Promise<void> {
 
 async function claim(database: Database, turns: Turns): Promise<UploadRow | undefined> {
   try {
+    await clock.align();
     return await claimNext({ database, clock, holder: data.holder, turns });
   } catch (error) {
     fault(null, error);
@@ -152,6 +153,7 @@ const NICE = 10;
 if (process.platform === 'linux') setPriority(NICE);
 
 const database = await openInWorker(data.database);
+const clock = new DatabaseClock(database, systemClock);
 tell({ kind: 'ready' });
 try {
   const { probe = null } =

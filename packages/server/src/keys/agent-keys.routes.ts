@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Database } from '../db/db.ts';
 import { answer, type Gate, route } from '../http/route.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isoTimeOrNull } from '../lib/iso-time.ts';
 import { Problem } from '../lib/problem.ts';
 import { TokenBuckets } from '../lib/token-bucket.ts';
 import type { Caller } from './authenticate.ts';
@@ -17,12 +18,10 @@ export interface AgentKeysDeps {
 }
 
 const NO_STORE = { 'cache-control': 'no-store' };
-const isoOrNull = (ms: number | null): string | null =>
-  ms === null ? null : new Date(ms).toISOString();
 
 /** RP §10: `expires_at` is absent when the key doesn't expire. */
 function renewReply(key: MadeKey) {
-  const expiresAt = isoOrNull(key.row.expires_at);
+  const expiresAt = isoTimeOrNull(key.row.expires_at);
   return {
     api_key: key.secret.expose(),
     api_prefix: key.prefix,
@@ -35,7 +34,7 @@ const enrolReply = (tenantId: string, { runnerId, key }: Enrolled) => ({
   tenant_id: tenantId,
   api_key: key.secret.expose(),
   api_prefix: key.prefix,
-  expires_at: isoOrNull(key.row.expires_at),
+  expires_at: isoTimeOrNull(key.row.expires_at),
 });
 
 export function agentKeyRoutes(
@@ -45,7 +44,7 @@ export function agentKeyRoutes(
 ): void {
   const budget = new TokenBuckets(limits.renewBurst, limits.renewEveryMs);
   route(app, gate, endpoints.renewKey, async ({ caller }) => {
-    const waitMs = budget.take(caller.runnerId, deps.clock.nowMs());
+    const waitMs = budget.take(caller.runnerId, deps.clock.monotonicMs());
     if (waitMs > 0) {
       throw new Problem(
         'rate_limited',

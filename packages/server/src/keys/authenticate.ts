@@ -12,7 +12,7 @@ import type { Logger } from '../lib/log.ts';
 import { allowList, isAllowed } from './allow-list.ts';
 import { type KeyKind, parseKey } from './key.format.ts';
 import { findCredential } from './keys.queries.ts';
-import { needsRotation, refusal } from './keys.rules.ts';
+import { factsOf, needsRotation, refusal } from './keys.rules.ts';
 import { proveCandidate } from './keys.ts';
 
 export interface RunnerCaller {
@@ -21,7 +21,10 @@ export interface RunnerCaller {
   readonly runnerId: RunnerId;
   readonly keyId: string;
   readonly scopes: readonly KeyScope[];
+  /** It claims nothing; what it holds goes on. */
   readonly paused: boolean;
+  /** Paused, and to be stopped when it is done. */
+  readonly draining: boolean;
   readonly rotateAdvised: boolean;
 }
 
@@ -106,10 +109,7 @@ export class Authenticator {
     const equal = timingSafeEqual(key.secretHash, row?.secret_hash ?? NOBODY);
     if (known === undefined || row === undefined || !equal)
       return this.#refuse('unknown', key.keyId, from);
-    const reason = refusal(
-      { state: row.state, expiresAt: row.expires_at, retiresAt: row.retires_at },
-      nowMs,
-    );
+    const reason = refusal(factsOf(row, row.runner_cloned_until), nowMs);
     if (reason !== null) return this.#refuse(reason, key.keyId, from);
     if (known.allowed !== null && !isAllowed(known.allowed, from)) {
       return this.#refuse('address', key.keyId, from);
@@ -197,7 +197,8 @@ function caller(row: Credential, nowMs: number): Caller {
         runnerId: row.runner_id as RunnerId,
         keyId: row.key_id,
         scopes: row.scopes === null ? [] : (JSON.parse(row.scopes) as KeyScope[]),
-        paused: row.runner_admin === 'paused',
+        paused: row.runner_admin !== 'active',
+        draining: row.runner_admin === 'draining',
         rotateAdvised: needsRotation(
           { createdAt: row.created_at, expiresAt: row.expires_at },
           nowMs,

@@ -19,8 +19,8 @@ export class CallerGate {
     this.#clock = clock;
   }
 
-  nowMs(): number {
-    return this.#clock.nowMs();
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
   }
 
   async authenticate(key: string, kind: KeyKind, from: string): Promise<Caller | null> {

@@ -3,7 +3,7 @@
 import type { KeyScope } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import { goodKeysOf } from './key-scopes.queries.ts';
-import { refusal } from './keys.rules.ts';
+import { factsOf, refusal } from './keys.rules.ts';
 
 export async function runnersWithScope(
   database: Database,
@@ -16,8 +16,8 @@ export async function runnersWithScope(
   const keys = await goodKeysOf(database.lists(tenantId), tenantId, runnerIds);
   const fit = keys.filter(
     (key) =>
-      refusal({ state: key.state, expiresAt: key.expires_at, retiresAt: key.retires_at }, nowMs) ===
-        null && (JSON.parse(key.scopes ?? '[]') as KeyScope[]).includes(scope),
+      refusal(factsOf(key, key.cloned_until), nowMs) === null &&
+      (JSON.parse(key.scopes ?? '[]') as KeyScope[]).includes(scope),
   );
   return new Set(fit.flatMap((key) => key.runner_id ?? []));
 }

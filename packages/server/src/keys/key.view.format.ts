@@ -1,12 +1,10 @@
 // Runner and key rows as the wire shows them. Of a key: facts only, never the secret or its hash.
 
 import { type ApiKey, type KeyScope, limits, type Runner } from '@muster/contract';
+import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
 import { keyPrefix } from './key.format.ts';
 import type { KeyRow } from './keys.queries.ts';
 import type { RunnerRow } from './runner.queries.ts';
-
-const iso = (ms: number): string => new Date(ms).toISOString();
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
 export function apiKeyView(row: KeyRow): ApiKey {
   return {
@@ -23,12 +21,12 @@ export function apiKeyView(row: KeyRow): ApiKey {
     labels: row.labels === null ? null : (JSON.parse(row.labels) as Record<string, string>),
     allowed_labels:
       row.allowed_labels === null ? null : (JSON.parse(row.allowed_labels) as string[]),
-    created_at: iso(row.created_at),
+    created_at: isoTime(row.created_at),
     created_by: row.created_by,
-    expires_at: isoOrNull(row.expires_at),
-    retires_at: isoOrNull(row.retires_at),
-    first_used_at: isoOrNull(row.first_used_at),
-    last_used_at: isoOrNull(row.last_used_at),
+    expires_at: isoTimeOrNull(row.expires_at),
+    retires_at: isoTimeOrNull(row.retires_at),
+    first_used_at: isoTimeOrNull(row.first_used_at),
+    last_used_at: isoTimeOrNull(row.last_used_at),
     last_used_from: row.last_used_from,
   };
 }
@@ -40,8 +38,8 @@ export function runnerView(row: RunnerRow, nowMs: number): Runner {
     name: row.name,
     admin: row.admin,
     presence: row.presence,
-    presence_since: iso(row.presence_since),
-    last_seen_at: isoOrNull(row.last_seen_at),
+    presence_since: isoTime(row.presence_since),
+    last_seen_at: isoTimeOrNull(row.last_seen_at),
     interval_seconds: Math.round(row.interval_ms / 1000),
     labels: JSON.parse(row.labels) as Record<string, string>,
     version: row.version,
@@ -50,8 +48,8 @@ export function runnerView(row: RunnerRow, nowMs: number): Runner {
     clock_skew_ms: row.clock_skew_ms,
     warnings: warningsOf(row, nowMs),
     reported: row.reported === null ? null : (JSON.parse(row.reported) as unknown),
-    reported_at: isoOrNull(row.reported_at),
-    created_at: iso(row.created_at),
+    reported_at: isoTimeOrNull(row.reported_at),
+    created_at: isoTime(row.created_at),
     created_by: row.created_by,
   };
 }

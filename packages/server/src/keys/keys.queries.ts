@@ -1,8 +1,8 @@
 // SQL of keys. Guarded updates return how many rows changed; what zero means is decided in keys.ts.
 
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { forUpdate } from '../db/dialect.ts';
+import { forUpdate, skipLocked } from '../db/dialect.ts';
 import type { ApiKeyTable } from '../db/tables.ts';
 import type { KeyKind } from './key.format.ts';
 
@@ -24,7 +24,7 @@ export async function findCredential(db: Db, keyId: string) {
     )
     .where('credential.key_id', '=', keyId)
     .selectAll('api_key')
-    .select(['runner.admin as runner_admin', 'runner.name as runner_name'])
+    .select(['runner.admin as runner_admin', 'runner.cloned_until as runner_cloned_until'])
     .executeTakeFirst();
 }
 
@@ -90,15 +90,16 @@ export async function retireKeys(db: Db, tenantId: string, keyIds: string[]): Pr
     .execute();
 }
 
+/** Of a proven key: when it retires, and if it is to be set, until when it lives while its runner is cloned. */
 export async function setRetirement(
   db: Db,
   tenantId: string,
   keyId: string,
-  retiresAt: number,
+  ends: { readonly retires_at: number; readonly overlap_until?: number },
 ): Promise<void> {
   await db
     .updateTable('api_key')
-    .set({ retires_at: retiresAt })
+    .set(ends)
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
     .where('state', '=', 'proven')
@@ -199,6 +200,61 @@ export async function lockKey(db: Db, tenantId: string, keyId: string): Promise<
       .where('tenant_id', '=', tenantId)
       .where('key_id', '=', keyId),
   ).executeTakeFirst();
+}
+
+/** As a literal, so that the planner sees that the partial index api_key_unused fits. */
+const PROVEN = sql<'proven'>`'proven'`;
+
+/**
+ * Successors that were never used and never can be: nothing was signed or handed in with them. Those that somebody made a
+ * successor of stay with it. Inside a transaction; returns how many went.
+ */
+export async function deleteSomeUnusedKeys(
+  db: Db,
+  createdBeforeMs: number,
+  nowMs: number,
+  limit: number,
+): Promise<number> {
+  const rows = await db
+    .selectFrom('api_key')
+    .select(['tenant_id', 'key_id'])
+    .where('first_used_at', 'is', null)
+    .where('state', '<>', PROVEN)
+    .where('created_at', '<', createdBeforeMs)
+    .where('kind', '=', 'runner')
+    // The keys that operators make by hand are proven without a first use.
+    .where((eb) =>
+      eb.or([eb('parent_key_id', 'is not', null), eb('created_by', 'like', 'enrolment:%')]),
+    )
+    .where((eb) => eb.or([eb('state', 'in', ['retired', 'revoked']), eb('expires_at', '<', nowMs)]))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('api_key as next')
+            .select('next.key_id')
+            .whereRef('next.tenant_id', '=', 'api_key.tenant_id')
+            .whereRef('next.runner_id', '=', 'api_key.runner_id')
+            .whereRef('next.parent_key_id', '=', 'api_key.key_id'),
+        ),
+      ),
+    )
+    .orderBy('created_at')
+    .limit(limit)
+    .$call(skipLocked)
+    .execute();
+  if (rows.length === 0) return 0;
+  const ids = rows.map((row) => row.key_id);
+  await db.deleteFrom('credential').where('key_id', 'in', ids).execute();
+  for (const [tenantId, items] of Map.groupBy(rows, (row) => row.tenant_id)) {
+    const own = items.map((row) => row.key_id);
+    await db
+      .deleteFrom('api_key')
+      .where('tenant_id', '=', tenantId)
+      .where('key_id', 'in', own)
+      .execute();
+  }
+  return rows.length;
 }
 
 export interface KeyPageQuery {

@@ -33,7 +33,7 @@ import {
   supersedeCandidates,
   changeKeyRow,
 } from './keys.queries.ts';
-import { lineOf, refusal, retirementOfParent } from './keys.rules.ts';
+import { factsOf, lineOf, refusal, retirementOfParent } from './keys.rules.ts';
 import { lockRunner } from './runner.queries.ts';
 
 export interface MadeKey {
@@ -123,7 +123,9 @@ export async function proveCandidate(
         { createdAt: key.created_at, provenAt: nowMs },
         isCloned,
       );
-      await setRetirement(tx, key.tenant_id, parent.key_id, retiresAt);
+      const overlapUntil = parent.overlap_until ?? key.created_at + limits.keyOverlapMs;
+      const ends = { retires_at: retiresAt, overlap_until: overlapUntil };
+      await setRetirement(tx, key.tenant_id, parent.key_id, ends);
     }
     // The rest of the line ends here; other lines of the runner, such as keys that an operator added, are untouched.
     const done = others.filter((other) => other !== parent);
@@ -148,7 +150,7 @@ async function keepForClones(tx: Db, keys: readonly KeyRow[], untilMs: number): 
   for (const key of keys) {
     if (key.state !== 'proven') continue;
     const untilAtMost = Math.min(untilMs, key.retires_at ?? untilMs, key.expires_at ?? untilMs);
-    await setRetirement(tx, key.tenant_id, key.key_id, untilAtMost);
+    await setRetirement(tx, key.tenant_id, key.key_id, { retires_at: untilAtMost });
   }
 }
 
@@ -164,8 +166,8 @@ export async function renewKey(
 ): Promise<MadeKey> {
   const nowMs = clock.nowMs();
   return await database.transaction(caller.tenantId, async (tx) => {
-    await lockRunner(tx, caller.tenantId, caller.runnerId);
-    const key = await requireGood(tx, caller, nowMs);
+    const runner = await lockRunner(tx, caller.tenantId, caller.runnerId);
+    const key = await requireGood(tx, caller, runner?.cloned_until ?? null, nowMs);
     const by = `key:${caller.keyId}`;
     return await succeed(tx, key, 'renewed', nowMs + limits.keyLifeMs, by, nowMs);
   });
@@ -214,13 +216,11 @@ export const listed = (json: string | null): string[] | null =>
 export async function requireGood(
   tx: Db,
   caller: { readonly tenantId: TenantId; readonly keyId: string },
+  clonedUntil: number | null,
   nowMs: number,
 ): Promise<KeyRow> {
   const key = await findKey(tx, caller.tenantId, caller.keyId);
-  const reason =
-    key === undefined
-      ? 'gone'
-      : refusal({ state: key.state, expiresAt: key.expires_at, retiresAt: key.retires_at }, nowMs);
+  const reason = key === undefined ? 'gone' : refusal(factsOf(key, clonedUntil), nowMs);
   if (key === undefined || reason !== null)
     throw new Problem('unauthorized', undefined, { cause: `the key is ${reason}` });
   return key;
@@ -321,10 +321,10 @@ export async function rollKey(
     throw new Problem('invalid_transition', 'Only the keys of runners have successors.', { state });
   }
   return await database.transaction(tenantId, async (tx) => {
-    await lockRunner(tx, tenantId, runnerId);
-    const old = present(await findKey(tx, tenantId, keyId), 'keys are never removed');
-    const facts = { state: old.state, expiresAt: old.expires_at, retiresAt: old.retires_at };
-    if (refusal(facts, nowMs) !== null) {
+    const runner = await lockRunner(tx, tenantId, runnerId);
+    const old = await findKey(tx, tenantId, keyId);
+    if (old === undefined) throw new Problem('not_found', 'There is no such key.');
+    if (refusal(factsOf(old, runner?.cloned_until ?? null), nowMs) !== null) {
       throw new Problem('invalid_transition', 'The key is not good any more; make a new one.', {
         state: old.state,
       });

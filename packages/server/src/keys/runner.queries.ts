@@ -95,7 +95,7 @@ export async function setRunnerAdmin(
   db: Db,
   tenantId: string,
   id: string,
-  admin: 'active' | 'paused' | 'revoked',
+  admin: RunnerRow['admin'],
 ): Promise<number> {
   const result = await db
     .updateTable('runner')

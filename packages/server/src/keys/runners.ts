@@ -29,6 +29,14 @@ export async function findRunner(
   return await readRunner(db, tenantId, runnerId);
 }
 
+/**
+ * Calls of one runner take turns for the rest of the transaction, so that two equal ones can't both be the first. For other
+ * slices that are inside a transaction of their own.
+ */
+export async function takeTurn(db: Db, tenantId: string, runnerId: string): Promise<void> {
+  await lockRunner(db, tenantId, runnerId);
+}
+
 /** One runner, from the id in a path. Problem: not_found. */
 export async function showRunner(
   database: Database,
@@ -115,7 +123,7 @@ export async function administerRunner(
   database: Database,
   tenantId: TenantId,
   idText: string,
-  admin: 'active' | 'paused' | 'revoked',
+  admin: RunnerRow['admin'],
 ): Promise<RunnerRow> {
   const id = parseId<RunnerId>(idText);
   if (id === null) throw new Problem('not_found', 'There is no such runner.');

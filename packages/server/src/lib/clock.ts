@@ -24,9 +24,3 @@ export const systemClock: Clock = {
       signal?.addEventListener('abort', done, { once: true });
     }),
 };
-
-/** RFC 3339 with milliseconds, as the wire has it. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString();
-
-export const isoTimeOrNull = (ms: number | null): string | null =>
-  ms === null ? null : isoTime(ms);

@@ -15,7 +15,8 @@ export class TokenBuckets {
 
   /**
    * Takes one token. Returns 0 when there was one, else the milliseconds until the next. A bucket is kept as the
-   * time at which it will be full again, so an idle one costs nothing (generic cell rate algorithm).
+   * time at which it will be full again, so an idle one costs nothing (generic cell rate algorithm). `nowMs` is of the
+   * monotonic clock: with the time of day, a clock that is set back would lock everybody out.
    */
   take(key: string, nowMs: number): number {
     const known = this.#full.get(key) ?? 0;

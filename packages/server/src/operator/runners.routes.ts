@@ -1,4 +1,4 @@
-// The fleet over HTTP: list, show, create, pause, resume, revoke.
+// The fleet over HTTP: list, show, create, pause, drain, resume, revoke.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
@@ -56,6 +56,7 @@ export function runnerRoutes(
   });
   const actions = [
     [endpoints.pauseRunner, 'paused'],
+    [endpoints.drainRunner, 'draining'],
     [endpoints.resumeRunner, 'active'],
     [endpoints.revokeRunner, 'revoked'],
   ] as const;

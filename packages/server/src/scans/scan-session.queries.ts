@@ -2,7 +2,6 @@
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { forUpdate } from '../db/dialect.ts';
 import type { ScanSessionTable } from '../db/tables.ts';
 
 export type SessionRow = Selectable<ScanSessionTable>;
@@ -27,25 +26,10 @@ export async function findSession(
     .executeTakeFirst();
 }
 
-/** Calls of one runner take turns for the rest of the transaction, so that two equal ones can't both be the first. */
-export async function takeTurn(db: Db, tenantId: string, runnerId: string): Promise<void> {
-  await forUpdate(
-    db
-      .selectFrom('runner')
-      .select('id')
-      .where('tenant_id', '=', tenantId)
-      .where('id', '=', runnerId),
-  ).executeTakeFirst();
-}
-
-type Place = Pick<SessionRow, 'tenant_id' | 'asset_type' | 'asset_value' | 'scanner_name'> & {
-  readonly branch: string | null;
-};
-
 /** Sessions of this scanner on this branch of this asset, newest first. */
 export async function sessionsOf(
   db: Db,
-  place: Place,
+  { tenant_id: tenantId, place_digest: digest }: Pick<SessionRow, 'tenant_id' | 'place_digest'>,
   status: 'running' | 'completed',
   startedSinceMs: number,
   limit: number,
@@ -53,11 +37,8 @@ export async function sessionsOf(
   return await db
     .selectFrom('scan_session')
     .selectAll()
-    .where('tenant_id', '=', place.tenant_id)
-    .where('asset_value', '=', place.asset_value)
-    .where('scanner_name', '=', place.scanner_name)
-    .where('asset_type', '=', place.asset_type)
-    .where(sql<string>`coalesce(branch, '')`, '=', place.branch ?? '')
+    .where('tenant_id', '=', tenantId)
+    .where('place_digest', '=', digest)
     .where('status', '=', status)
     .where('started_at', '>=', startedSinceMs)
     .orderBy('id', 'desc')
@@ -95,6 +76,31 @@ export async function timeOutSessions(
     .where('started_at', '<', startedBeforeMs)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
+}
+
+/** Sessions that ended before, the oldest, a bounded number. Returns how many went. */
+export async function deleteSomeSessions(
+  db: Db,
+  endedBeforeMs: number,
+  limit: number,
+): Promise<number> {
+  const result = await db
+    .deleteFrom('scan_session')
+    .where((eb) =>
+      eb(
+        eb.refTuple('tenant_id', 'id'),
+        'in',
+        eb
+          .selectFrom('scan_session as old')
+          .select(['old.tenant_id', 'old.id'])
+          .where('old.completed_at', '<', endedBeforeMs)
+          .orderBy('old.completed_at')
+          .limit(limit)
+          .$asTuple('tenant_id', 'id'),
+      ),
+    )
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
 }
 
 export interface SessionPageQuery {

@@ -1,9 +1,8 @@
 // Scan sessions as the wire shows them: without nulls, because old clients fail on unexpected times (RP §0).
 
 import type { ScanEnd, ScanSession, ScanStarted } from '@muster/contract';
+import { isoTime } from '../lib/iso-time.ts';
 import type { SessionRow } from './scan-session.queries.ts';
-
-const iso = (ms: number): string => new Date(ms).toISOString();
 
 export const startedView = (row: SessionRow): ScanStarted => ({
   scan_id: row.id,
@@ -35,11 +34,14 @@ export function sessionView(row: SessionRow): ScanSession {
     ...(said.findings_by_severity === undefined
       ? {}
       : { findings_by_severity: said.findings_by_severity }),
-    started_at: iso(row.started_at),
+    started_at: isoTime(row.started_at),
     ...(row.completed_at === null
       ? {}
-      : { completed_at: iso(row.completed_at), duration_ms: row.completed_at - row.started_at }),
-    created_at: iso(row.started_at),
+      : {
+          completed_at: isoTime(row.completed_at),
+          duration_ms: row.completed_at - row.started_at,
+        }),
+    created_at: isoTime(row.started_at),
   };
 }
 

@@ -1,20 +1,22 @@
 // Scan sessions (RP §9.1): a runner opens one, ends it once, and reads its own; operators read all. They are the runner's
 // word and decide nothing. Calls may be repeated: the same opening finds the same session, the same end is a repeat.
 
+import { hash } from 'node:crypto';
 import { limits, type NewScanSession, type ScanEnd } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId, parseId, type RunnerId, type TenantId } from '../lib/ids.ts';
+import { takeTurn } from '../keys/runners.ts';
 import { Problem } from '../lib/problem.ts';
 import { cut } from '../lib/text.ts';
 import {
+  deleteSomeSessions,
   endSession,
   findSession,
   insertSession,
   pageSessions,
   type SessionRow,
   sessionsOf,
-  takeTurn,
   timeOutSessions,
 } from './scan-session.queries.ts';
 
@@ -38,13 +40,14 @@ export async function startScan(
   const text = (value: string | undefined): string | null =>
     value === undefined ? null : cut(value, limits.pathCharsMax);
   const commit = text(request.commit_sha);
-  const place = {
-    tenant_id: tenantId,
+  const what = {
     asset_type: cut(request.asset_type, limits.nameCharsMax),
     asset_value: cut(request.asset_value, limits.pathCharsMax),
     scanner_name: cut(request.scanner_name, limits.nameCharsMax),
     branch: text(request.branch),
   };
+  const digest = hash('sha256', JSON.stringify(Object.values(what)), 'buffer');
+  const place = { ...what, tenant_id: tenantId, place_digest: digest };
   return await database.transaction(tenantId, async (tx) => {
     await takeTurn(tx, tenantId, runnerId);
     const since = nowMs - limits.scanSessionRepeatMs;
@@ -128,8 +131,17 @@ export async function listScans(
   });
 }
 
-/** For upkeep: sessions that nobody ended have timed out. */
-export async function sweepScans({ database, clock }: ScansDeps): Promise<number> {
+/** One step of deleting, and how many of them a round makes: 20 000 sessions a minute. */
+const SESSIONS_PER_STEP = 500;
+const STEPS_PER_ROUND = 40;
+
+/** For upkeep: sessions that nobody ended have timed out, and those that ended longer ago than `keepMs` go. */
+export async function sweepScans({ database, clock }: ScansDeps, keepMs: number): Promise<void> {
   const nowMs = clock.nowMs();
-  return await timeOutSessions(database.system(), nowMs - limits.scanSessionMs, nowMs);
+  const db = database.system();
+  await timeOutSessions(db, nowMs - limits.scanSessionMs, nowMs);
+  for (let step = 0; step < STEPS_PER_ROUND; step += 1) {
+    const gone = await deleteSomeSessions(db, nowMs - keepMs, SESSIONS_PER_STEP);
+    if (gone < SESSIONS_PER_STEP) return;
+  }
 }

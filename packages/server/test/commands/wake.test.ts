@@ -56,11 +56,12 @@ async function stageOn(url: string | null): Promise<Stage> {
 
 function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
   const unwritten = () => null;
-  const board = new WorkBoard(database, clock, unwritten);
+  const offers = new OfferCounts();
+  const board = new WorkBoard(database, clock, unwritten, offers);
   const wake = new Wake({ database, clock, log: createLogger('silent'), board });
   wake.start();
   const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
-  return { database, clock, board, wake, offers: new OfferCounts(), unwritten, ...uploads };
+  return { database, clock, board, wake, offers, unwritten, ...uploads };
 }
 
 async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {

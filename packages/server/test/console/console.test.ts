@@ -242,11 +242,12 @@ describe('the console', { skip: browserMissing() }, () => {
     assertNoFaults();
   });
 
-  test('pauses a runner and lets it go on', async () => {
+  test('pauses a runner, drains it and lets it go on', async () => {
     const { page, assertNoFaults } = await visitAs(browser, server);
     await page.getByRole('link', { name: 'first-runner' }).click();
     for (const [action, confirm, state] of [
       ['Pause', 'Pause it', 'paused'],
+      ['Drain', 'Drain it', 'draining'],
       ['Resume', 'Let it go on', 'active'],
     ] as const) {
       await page.getByRole('button', { name: `${action}…` }).click();

@@ -7,6 +7,24 @@ select "id", "priority", "runner_id", "target" from "command" where "tenant_id" 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = $1 and "id" in ($2, $3) and "status" = 'pending' and ("expires_at" is null or "expires_at" > $4)
 
+-- commands: ended
+select "tenant_id", "id", "completed_at", "log_lines" from "command" where "completed_at" < $1 and "completed_at" >= $2 and ("completed_at" > $3 or "id" > $4) order by "completed_at", "id" limit $5
+
+-- commands: some lines of a log
+delete from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "end_line" < (select min("first"."end_line") + $3 as "end" from "command_log" as "first" where "first"."tenant_id" = $4 and "first"."command_id" = $5)
+
+-- commands: delete
+delete from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "completed_at" is not null and not exists (select "upload"."id" from "upload" where "upload"."tenant_id" = "command"."tenant_id" and "upload"."command_id" = "command"."id") returning "id"
+
+-- scans: delete some
+delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < $1 order by "old"."completed_at" limit $2)
+
+-- keys: delete unused
+select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < $1 and "kind" = $2 and ("parent_key_id" is not null or "created_by" like $3) and ("state" in ($4, $5) or "expires_at" < $6) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit $7 for update skip locked
+
+-- commands: due among
+select "id", "runner_id", "target" from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4)
+
 -- commands: held by
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = $1 and "holder_id" in ($2, $3) and "status" in ('acknowledged', 'running') group by "holder_id"
 
@@ -26,7 +44,7 @@ update "command" set "log_lines" = $1, "log_bytes" = $2, "log_dropped" = $3 wher
 select * from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "end_line" > $3 and "end_line" <= $4 order by "end_line"
 
 -- keys: of several runners
-select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
+select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
 
 -- commands: waiting counts
 select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $2) and ("expires_at" is null or "expires_at" > $3) group by "runner_id", "target"
@@ -53,7 +71,7 @@ update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or (
 select * from "command" where "tenant_id" = $1 and "status" = $2 and "type" = $3 and ("runner_id" = $4 or "holder_id" = $5) and "id" < $6 order by "id" desc limit $7
 
 -- keys: find credential
-select "api_key".*, "runner"."admin" as "runner_admin", "runner"."name" as "runner_name" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = $1
+select "api_key".*, "runner"."admin" as "runner_admin", "runner"."cloned_until" as "runner_cloned_until" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = $1
 
 -- keys: prove
 update "api_key" set "state" = $1, "first_used_at" = $2 where "tenant_id" = $3 and "key_id" = $4 and "state" in ($5, $6)
@@ -71,7 +89,7 @@ select "cloned_until" from "runner" where "tenant_id" = $1 and "id" = $2 for upd
 select * from "runner" where "tenant_id" = $1 and "admin" = $2 and "presence" = $3 and lower("name" collate "C") like $4 escape '!' and "id" < $5 order by "id" desc limit $6
 
 -- presence: watched
-select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in ($1, $2) and "last_seen_at" + "interval_ms" < $3
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in ($1, $2) and ("last_seen_at" + "interval_ms" < $3 or "last_seen_at" > $4)
 
 -- presence: mark silent
 update "runner" set "presence" = $1, "presence_since" = $2 where "tenant_id" = $3 and "id" = $4 and "presence" in ($5, $6) and "presence" != $7 and "last_seen_at" = $8
@@ -83,11 +101,14 @@ update "runner" set "presence" = $1, "presence_since" = $2, "last_seen_at" = cas
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 
--- presence: installations heard last
-select "id", "installation", "cloned_until" from "runner" where "tenant_id" = $1 and "id" in ($2)
+-- presence: heard last
+select "id", "installation", "cloned_until", "reported_at" from "runner" where "tenant_id" = $1 and "id" = any($2::uuid[]) order by "id" for update
+
+-- presence: times of a clock that was set back
+update "runner" set "last_seen_at" = $1, "reported_at" = case when "reported_at" > $2 then $3 else "reported_at" end, "installation" = $4, "cloned_until" = $5 where "tenant_id" = $6 and "id" = $7 and "last_seen_at" > $8
 
 -- presence: flush of key use
-update "api_key" as "stored" set "last_used_at" = "given"."last_used_at", "last_used_from" = "given"."last_used_from" from json_populate_recordset(null::"api_key", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."key_id" = "given"."key_id"
+select "key_id" from "api_key" where "tenant_id" = $1 and "key_id" in ($2) for update skip locked
 
 -- uploads: who waits
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= $1 then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= $2) or (state = 'processing' and lease_until < $3)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"

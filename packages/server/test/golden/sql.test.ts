@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { type Dialect, DummyDriver, Kysely } from 'kysely';
 import { golden } from '../../../../tools/golden.ts';
 import * as commandLog from '../../src/commands/command-log.queries.ts';
+import * as history from '../../src/commands/command-history.queries.ts';
 import * as commandUploads from '../../src/commands/command-uploads.queries.ts';
 import * as commands from '../../src/commands/command.queries.ts';
 import * as wake from '../../src/commands/wake.queries.ts';
@@ -29,6 +30,7 @@ import * as work from '../../src/ingest/upload-work.queries.ts';
 import * as uploads from '../../src/ingest/upload.queries.ts';
 import * as keyScopes from '../../src/keys/key-scopes.queries.ts';
 import * as keys from '../../src/keys/keys.queries.ts';
+import * as scans from '../../src/scans/scan-session.queries.ts';
 import * as runners from '../../src/keys/runner.queries.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
@@ -62,6 +64,12 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: claimable, next page': (db) =>
     commands.claimable(db, ID, ID, 1, { id: ID, priority: 2 }, 10),
   'commands: pending by ids': (db) => commands.pendingByIds(db, ID, [ID, ID], 1),
+  'commands: ended': (db) => history.endedCommands(db, 1, { completed_at: 1, id: ID }, 10),
+  'commands: some lines of a log': (db) => history.deleteSomeLogLines(db, ID, ID, 10),
+  'commands: delete': (db) => history.deleteCommands(db, ID, [ID]),
+  'scans: delete some': (db) => scans.deleteSomeSessions(db, 1, 10),
+  'keys: delete unused': (db) => keys.deleteSomeUnusedKeys(db, 1, 2, 10),
+  'commands: due among': (db) => commands.dueAmong(db, ID, [ID, ID], 1),
   'commands: held by': (db) => commands.heldBy(db, ID, [ID, ID]),
   'commands: ready since': (db) => wake.readySince(db, 1, 2, 10),
   'commands: ready among': (db) => wake.readyAmong(db, [{ tenantId: ID, id: ID }], 1),
@@ -86,13 +94,15 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'runners: lock': (db) => runners.lockRunner(db, ID, ID),
   'runners: page': (db) =>
     runners.pageRunners(db, ID, { admin: 'active', presence: 'online', namePart: 'a', after: ID, limit: 10 }),
-  'presence: watched': (db) => presence.watchedRunners(db, 1),
+  'presence: watched': (db) => presence.watchedRunners(db, 1, 2),
   'presence: mark silent': (db) =>
     presence.markSilent(db, { tenant_id: ID, id: ID, last_seen_at: 1 }, 'offline', 2),
   'presence: a change of state': (db) => presence.setPresence(db, ID, ID, 'online', 1),
   'presence: flush': (db) =>
     presence.flushPresence(db, [{ ...SIGN, ...REPORT }], [SIGN]),
-  'presence: installations heard last': (db) => presence.lastInstallations(db, ID, [ID]),
+  'presence: heard last': (db) => presence.lockHeard(db, ID, [ID]),
+  'presence: times of a clock that was set back': (db) =>
+    presence.bringBack(db, { tenant_id: ID, id: ID }, 1),
   'presence: flush of key use': (db) =>
     presence.flushKeyUse(db, [{ tenant_id: ID, key_id: 'k', last_used_at: 1, last_used_from: '::1' }]),
   'uploads: who waits': (db) => work.uploadFlows(db, 1),

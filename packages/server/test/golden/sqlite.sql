@@ -7,6 +7,24 @@ select "id", "priority", "runner_id", "target" from "command" where "tenant_id" 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = ? and "id" in (?, ?) and "status" = 'pending' and ("expires_at" is null or "expires_at" > ?)
 
+-- commands: ended
+select "tenant_id", "id", "completed_at", "log_lines" from "command" where "completed_at" < ? and "completed_at" >= ? and ("completed_at" > ? or "id" > ?) order by "completed_at", "id" limit ?
+
+-- commands: some lines of a log
+delete from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_line" < (select min("first"."end_line") + ? as "end" from "command_log" as "first" where "first"."tenant_id" = ? and "first"."command_id" = ?)
+
+-- commands: delete
+delete from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "completed_at" is not null and not exists (select "upload"."id" from "upload" where "upload"."tenant_id" = "command"."tenant_id" and "upload"."command_id" = "command"."id") returning "id"
+
+-- scans: delete some
+delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < ? order by "old"."completed_at" limit ?)
+
+-- keys: delete unused
+select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < ? and "kind" = ? and ("parent_key_id" is not null or "created_by" like ?) and ("state" in (?, ?) or "expires_at" < ?) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit ?
+
+-- commands: due among
+select "id", "runner_id", "target" from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)
+
 -- commands: held by
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = ? and "holder_id" in (?, ?) and "status" in ('acknowledged', 'running') group by "holder_id"
 
@@ -26,7 +44,7 @@ update "command" set "log_lines" = ?, "log_bytes" = ?, "log_dropped" = ? where "
 select * from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_line" > ? and "end_line" <= ? order by "end_line"
 
 -- keys: of several runners
-select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
+select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
 
 -- commands: waiting counts
 select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = ? and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) group by "runner_id", "target"
@@ -53,7 +71,7 @@ update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("pa
 select * from "command" where "tenant_id" = ? and "status" = ? and "type" = ? and ("runner_id" = ? or "holder_id" = ?) and "id" < ? order by "id" desc limit ?
 
 -- keys: find credential
-select "api_key".*, "runner"."admin" as "runner_admin", "runner"."name" as "runner_name" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = ?
+select "api_key".*, "runner"."admin" as "runner_admin", "runner"."cloned_until" as "runner_cloned_until" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = ?
 
 -- keys: prove
 update "api_key" set "state" = ?, "first_used_at" = ? where "tenant_id" = ? and "key_id" = ? and "state" in (?, ?)
@@ -71,7 +89,7 @@ select "cloned_until" from "runner" where "tenant_id" = ? and "id" = ?
 select * from "runner" where "tenant_id" = ? and "admin" = ? and "presence" = ? and "name" like ? escape '!' and "id" < ? order by "id" desc limit ?
 
 -- presence: watched
-select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in (?, ?) and "last_seen_at" + "interval_ms" < ?
+select "tenant_id", "id", "presence", "last_seen_at", "interval_ms", "is_ci" from "runner" where "presence" in (?, ?) and ("last_seen_at" + "interval_ms" < ? or "last_seen_at" > ?)
 
 -- presence: mark silent
 update "runner" set "presence" = ?, "presence_since" = ? where "tenant_id" = ? and "id" = ? and "presence" in (?, ?) and "presence" != ? and "last_seen_at" = ?
@@ -83,11 +101,14 @@ update "runner" set "presence" = ?, "presence_since" = ?, "last_seen_at" = case 
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci", ? as "version", ? as "hostname", ? as "region", ? as "reported", ? as "reported_at", ? as "clock_skew_ms", ? as "installation", ? as "cloned_until") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 
--- presence: installations heard last
-select "id", "installation", "cloned_until" from "runner" where "tenant_id" = ? and "id" in (?)
+-- presence: heard last
+select "id", "installation", "cloned_until", "reported_at" from "runner" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) order by "id"
+
+-- presence: times of a clock that was set back
+update "runner" set "last_seen_at" = ?, "reported_at" = case when "reported_at" > ? then ? else "reported_at" end, "installation" = ?, "cloned_until" = ? where "tenant_id" = ? and "id" = ? and "last_seen_at" > ?
 
 -- presence: flush of key use
-update "api_key" set "last_used_at" = ?, "last_used_from" = ? where "tenant_id" = ? and "key_id" = ?
+select "key_id" from "api_key" where "tenant_id" = ? and "key_id" in (?)
 
 -- uploads: who waits
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= ? then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= ?) or (state = 'processing' and lease_until < ?)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"

@@ -70,6 +70,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   runnerMetrics: of('runner'),
   createRunner: { ...apart, body: () => ({ name: 'made by a test' }) },
   pauseRunner: of('runner'),
+  drainRunner: of('runner'),
   resumeRunner: of('runner'),
   revokeRunner: of('runner'),
   listKeys: apart,

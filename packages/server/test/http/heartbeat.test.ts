@@ -189,6 +189,24 @@ for (const backend of BACKENDS) {
       assert.equal((await beat(runner, {}))['pending_jobs'], undefined);
     });
 
+    test('a command that a client keeps ignoring doesn’t hurry it; new work does', async () => {
+      const runner = await newRunner(world);
+      const pace = async (): Promise<number> =>
+        Number((await beat(runner, {}, DOORBELL))['next_heartbeat_seconds']);
+      const odd = await newCommand(world, { runner_id: runner.id, type: 'odd' });
+      for (let n = 0; n < 3; n += 1) {
+        assert.ok((await pace()) <= 6);
+        await poll(world, runner.key);
+      }
+      assert.ok((await pace()) > 6, 'idle: it was offered three times');
+      assert.equal((await beat(runner, {}))['pending_jobs'], 1, 'and waits all the same');
+      const wanted = await newCommand(world, { runner_id: runner.id });
+      assert.ok((await pace()) <= 6);
+      for (const id of [odd, wanted]) ok(await move(world, runner.key, id, 'acknowledge'));
+      ok(await move(world, runner.key, odd, 'release'));
+      assert.ok((await pace()) <= 6, 'it did claim it once');
+    });
+
     test('a cancel request reaches the holder by cancel_command_ids, and nobody else', async () => {
       const [holder, bystander] = [await newRunner(world), await newRunner(world)];
       const id = await newCommand(world, { runner_id: holder.id });
@@ -202,8 +220,11 @@ for (const backend of BACKENDS) {
     });
   });
 
-  describe(`a paused runner, on ${backend}`, () => {
-    test('is told so, polls nothing, claims nothing, and finishes what it holds', async () => {
+  for (const [verb, admin] of [
+    ['pause', 'paused'],
+    ['drain', 'draining'],
+  ] as const) {
+    test(`a ${admin} runner is told so, polls nothing, claims nothing, and finishes what it holds, on ${backend}`, async () => {
       const runner = await newRunner(world);
       const take = async (verbs: string[]): Promise<string> => {
         const id = await newCommand(world, { runner_id: runner.id });
@@ -214,10 +235,11 @@ for (const backend of BACKENDS) {
       const failing = await take(['acknowledge', 'start']);
       const released = await take(['acknowledge']);
       const waiting = await take([]);
-      await operate(world, world.own.admin, `/api/v1/runners/${runner.id}/pause`, undefined, 200);
+      await operate(world, world.own.admin, `/api/v1/runners/${runner.id}/${verb}`, undefined, 200);
+      assert.equal((await showRunner(world, runner.id))['admin'], admin);
       for (const headers of [{}, DOORBELL]) {
         const reply = await beat(runner, {}, headers);
-        assert.deepEqual(reply['actions'], ['pause']);
+        assert.deepEqual(reply['actions'], [verb]);
         assert.equal(reply['pending_jobs'], undefined, 'nothing it could claim now');
       }
       assert.equal((await poll(world, runner.key)).text, '[]');
@@ -235,7 +257,7 @@ for (const backend of BACKENDS) {
       assert.equal((await beat(runner, {}))['actions'], undefined);
       ok(await move(world, runner.key, waiting, 'acknowledge'));
     });
-  });
+  }
 
   describe(`keys in their second half, on ${backend}`, () => {
     test('rotate_key is advised from half of a key’s life, never to keys without an end', async () => {

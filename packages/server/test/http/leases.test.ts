@@ -142,7 +142,10 @@ for (const backend of BACKENDS) {
           const asked = await cancel(id);
           assert.notEqual(asked['status'], 'canceled');
           assert.equal(typeof asked['cancel_requested_at'], 'string');
-          assert.deepEqual(await cancel(id), asked, 'asking twice is asking once');
+          // A flush of presence in between may extend the lease.
+          const { lease_expires_at: lease } = asked;
+          const again = { ...(await cancel(id)), lease_expires_at: lease };
+          assert.deepEqual(again, asked, 'asking twice is asking once');
           ok(await move(world, runner.key, id, verb, { result: 1, error_message: 'stopped' }));
           ok(await move(world, runner.key, id, verb, { result: 1, error_message: 'stopped' }));
           assert.equal((await showCommand(world, id))['status'], status);

@@ -347,6 +347,7 @@ const CASES: Readonly<Record<string, Provoke>> = {
   'rollKey invalid_transition': revokedKey,
   'changeKey invalid_transition': revokedKey,
   'pauseRunner invalid_transition': revokedRunner,
+  'drainRunner invalid_transition': revokedRunner,
   'resumeRunner invalid_transition': revokedRunner,
   'cancelCommand invalid_transition': finishedCommand,
   'runnerMetrics invalid_parameter': withQuery('step=61'),

@@ -262,7 +262,18 @@ describe('the limit on refused credentials', () => {
       'x-forwarded-for': '203.0.113.7',
     });
     problemOf(forwarded, 'rate_limited');
-    world.server.clock.advance(Number(answer.headers['retry-after']) * 1000);
+    world.server.clock.advance(-3_600_000);
+    world.server.clock.age(Number(answer.headers['retry-after']) * 1000);
     problemOf(await attempt(), 'unauthorized');
+  });
+
+  test('an enrolment token that is used up is refused as often as a wrong one', async () => {
+    forgiveFailures(world);
+    const token = await operate(world, world.own.admin, '/api/v1/enrolment-tokens', {}, 201);
+    const enrol = async (): Promise<Answer> =>
+      await runnerCall(world, String(token['api_key']), '/enroll', {});
+    ok(await enrol(), 201);
+    for (let n = 0; n < limits.authFailureBurst; n += 1) problemOf(await enrol(), 'unauthorized');
+    problemOf(await enrol(), 'rate_limited');
   });
 });

@@ -198,7 +198,7 @@ export const poll = async (world: World, key: string, query = ''): Promise<Answe
 
 /** After this the bucket of refused credentials is full again (contract §2: limited per peer address). */
 export function forgiveFailures(world: World): void {
-  world.server.clock.advance(limits.authFailureBurst * limits.authFailureEveryMs);
+  world.server.clock.age(limits.authFailureBurst * limits.authFailureEveryMs);
 }
 
 /** How often upkeep has written presence: the one sign from outside that a round of it has passed. */

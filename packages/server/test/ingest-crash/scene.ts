@@ -59,6 +59,7 @@ export async function newCaller({ database, clock }: Stage): Promise<RunnerCalle
     keyId: key.row.key_id,
     scopes: ['ingest'],
     paused: false,
+    draining: false,
     rotateAdvised: false,
   };
 }

@@ -182,11 +182,12 @@ before(async () => {
   const tenantId = newId<TenantId>(clock.nowMs());
   await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
   const unwritten = () => null;
-  const board = new WorkBoard(database, clock, unwritten);
+  const offers = new OfferCounts();
+  const board = new WorkBoard(database, clock, unwritten, offers);
   const wake = new Wake({ database, clock, log: createLogger('silent'), board });
   const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
   stage = {
-    deps: { database, clock, board, wake, offers: new OfferCounts(), unwritten, ...uploads },
+    deps: { database, clock, board, wake, offers, unwritten, ...uploads },
     clock,
     tenantId,
     close: async () => {

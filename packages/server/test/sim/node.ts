@@ -139,10 +139,10 @@ export class ServerNode {
     });
     const presence = new PresenceBook(this.#parts.presenceDatabase(database), this.clock, () => 1);
     const unwritten = (runnerId: string) => presence.unwritten(runnerId);
-    const board = new WorkBoard(database, this.clock, unwritten);
+    const offers = new OfferCounts();
+    const board = new WorkBoard(database, this.clock, unwritten, offers);
     const wake = new Wake({ database, clock: this.clock, log: LOG, board });
     const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
-    const offers = new OfferCounts();
     const deps = { database, clock: this.clock, board, wake, offers, unwritten, ...uploads };
     const clock = this.#parts.authenticatorClock(this.clock);
     const authenticator = new Authenticator(database, clock, LOG);

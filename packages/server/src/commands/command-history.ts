@@ -1,0 +1,77 @@
+// Commands that ended long ago: their logs go, and they themselves with their attempts, unless an upload was handed in for
+// them. Those stay for ever, so a round looks at a bounded number and the next goes on where it stopped; after the last
+// it begins again. Losing the place, or two nodes at it, costs work only. Called by upkeep.
+
+import type { Database } from '../db/db.ts';
+import type { Clock } from '../lib/clock.ts';
+import {
+  deleteCommands,
+  deleteSomeLogLines,
+  type EndedCommand,
+  endedCommands,
+  forgetLog,
+} from './command-history.queries.ts';
+
+/** Looked at in one round of a minute: more than a server of this size ends in one. */
+const COMMANDS_PER_ROUND = 2000;
+
+/** Deleted in one transaction: a few milliseconds of the writer. */
+const COMMANDS_PER_STEP = 100;
+
+/** A step of a log: at 100 bytes a line about 1 MiB. A round makes so many of them at most. */
+const LINES_PER_STEP = 10_000;
+const LOG_STEPS_PER_ROUND = 500;
+
+export class CommandHistory {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  #after: EndedCommand | null = null;
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** One round. Returns how many commands went. */
+  async prune(keepMs: number): Promise<number> {
+    const beforeMs = this.#clock.nowMs() - keepMs;
+    const db = this.#database.systemLists();
+    const rows = await endedCommands(db, beforeMs, this.#after, COMMANDS_PER_ROUND);
+    let logSteps = LOG_STEPS_PER_ROUND;
+    let gone = 0;
+    for (let from = 0; from < rows.length; from += COMMANDS_PER_STEP) {
+      const step = rows.slice(from, from + COMMANDS_PER_STEP);
+      for (const row of step) {
+        logSteps -= await this.#removeLog(row, logSteps);
+        if (logSteps <= 0) return gone;
+      }
+      gone += await this.#remove(step);
+      this.#after = step.at(-1) ?? null;
+    }
+    if (rows.length < COMMANDS_PER_ROUND) this.#after = null;
+    return gone;
+  }
+
+  /** In at most `steps` steps; returns how many it took. */
+  async #removeLog({ tenant_id: tenantId, id, log_lines: lines }: EndedCommand, steps: number) {
+    if (lines === 0) return 0;
+    const db = this.#database.tenant(tenantId);
+    for (let step = 1; step <= steps; step += 1) {
+      if ((await deleteSomeLogLines(db, tenantId, id, LINES_PER_STEP)) > 0) continue;
+      await forgetLog(db, tenantId, id);
+      return step;
+    }
+    return steps;
+  }
+
+  async #remove(rows: readonly EndedCommand[]): Promise<number> {
+    let gone = 0;
+    for (const [tenantId, items] of Map.groupBy(rows, (row) => row.tenant_id)) {
+      const ids = items.map(({ id }) => id);
+      gone += await this.#database.transaction(tenantId, async (tx) =>
+        deleteCommands(tx, tenantId, ids),
+      );
+    }
+    return gone;
+  }
+}
