@@ -243,6 +243,8 @@ const queriesOf = (db: Db, tenantId: string) => ({
     .select(['key_id', 'runner_id', 'state', 'parent_key_id', 'created_by'])
     .select(['expires_at', 'retires_at', 'first_used_at', 'uses_left'])
     .where('tenant_id', '=', tenantId)
+    // Their ids are no chance of the seed's: actors that choose by the order would each time choose others.
+    .orderBy('created_at')
     .compile(),
   runners: db
     .selectFrom('runner')
