@@ -116,6 +116,8 @@ export const limits = {
   commandTimeoutMsMax: 7 * DAY_MS,
   commandAttemptsDefault: 3,
   commandAttemptsMax: 20,
+  /** Commands of one tenant that wait: ten for each of ten thousand runners; a loop must not fill the table. */
+  commandsPendingPerTenantMax: 100_000,
   commandPayloadBytesMax: 1 * MiB,
   commandResultBytesMax: 1 * MiB,
   /** `GET /commands?wait=`: proxies end what is silent for longer. */

@@ -51,6 +51,7 @@ create table runner (
   primary key (tenant_id, id)
 );
 create unique index runner_by_enrollment on runner (tenant_id, enrollment_id) where enrollment_id is not null;
+create index runner_revoked on runner (tenant_id, id) where admin = 'revoked';
 
 -- Runner keys, operator tokens and enrolment tokens. secret_hash is SHA-256 of the secret part.
 -- labels, allowed_labels: of an enrolment token, what its runners get and may ask for. allow_from: CIDR blocks, null: anywhere.
@@ -134,11 +135,15 @@ create table command (
   log_dropped bigint not null,
   primary key (tenant_id, id)
 );
-create index command_pending on command (tenant_id, priority, id) where status = 'pending';
+create index command_free on command (tenant_id, priority, id) where status = 'pending' and runner_id is null;
+create index command_pinned on command (tenant_id, runner_id, priority, id)
+  where status = 'pending' and runner_id is not null;
 create index command_held on command (tenant_id, holder_id) where status in ('acknowledged', 'running');
+create index command_cancel on command (tenant_id, holder_id)
+  where status in ('acknowledged', 'running') and cancel_requested_at is not null;
 create index command_lease on command (lease_until) where status in ('acknowledged', 'running');
 create index command_expiry on command (expires_at) where status = 'pending' and expires_at is not null;
-create index command_ready on command (ready_at) where status = 'pending';
+create index command_ready on command (ready_at, id) where status = 'pending';
 
 -- One row for every claim: what a repeated call is judged against.
 create table command_attempt (

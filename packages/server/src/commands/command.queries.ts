@@ -1,4 +1,4 @@
-// SQL of commands. Every state change is guarded by the state it was decided on.
+// SQL of commands; of those that wait: pending.queries.ts. Every state change is guarded by the state it was decided on.
 
 import type { CommandStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
@@ -6,11 +6,7 @@ import type { Db } from '../db/db.ts';
 import { skipLocked } from '../db/dialect.ts';
 import type { CommandAttemptTable, CommandTable } from '../db/tables.ts';
 
-/**
- * As literals, not parameters: the partial indexes command_pending, command_held, command_lease and command_expiry are
- * used only when the planner can see that the condition is theirs.
- */
-const PENDING = sql<'pending'>`'pending'`;
+/** As literals, not parameters: the partial indexes are used only when the planner can see that the condition is theirs. */
 const HELD = sql<'acknowledged' | 'running'>`('acknowledged', 'running')`;
 
 export type CommandRow = Selectable<CommandTable>;
@@ -108,54 +104,6 @@ export async function updateAttempt(
     .execute();
 }
 
-/** A pending command as far as it matters who may take it. */
-export type ClaimableRow = Pick<CommandRow, 'id' | 'priority' | 'runner_id' | 'target'>;
-
-/** What is due and pinned to this runner or to nobody, most urgent first, then oldest; `after` the last of a page. */
-export async function claimable(
-  db: Db,
-  tenantId: string,
-  runnerId: string,
-  nowMs: number,
-  after: Pick<ClaimableRow, 'id' | 'priority'> | null,
-  limit: number,
-): Promise<ClaimableRow[]> {
-  let query = db
-    .selectFrom('command')
-    .select(['id', 'priority', 'runner_id', 'target'])
-    .where('tenant_id', '=', tenantId)
-    .where('status', '=', PENDING)
-    .where((eb) => eb.or([eb('runner_id', 'is', null), eb('runner_id', '=', runnerId)]))
-    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
-    .orderBy('priority')
-    .orderBy('id')
-    .limit(limit);
-  if (after !== null) {
-    query = query
-      .where('priority', '>=', after.priority)
-      .where((eb) => eb.or([eb('priority', '>', after.priority), eb('id', '>', after.id)]));
-  }
-  return await query.execute();
-}
-
-/** Those of them that may still be claimed. */
-export async function pendingByIds(
-  db: Db,
-  tenantId: string,
-  ids: readonly string[],
-  nowMs: number,
-): Promise<CommandRow[]> {
-  return await db
-    .selectFrom('command')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('id', 'in', ids)
-    .where('status', '=', PENDING)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
-    .execute();
-}
-
 /** How many commands each of these runners holds; those who hold none are left out. */
 export async function heldBy(
   db: Db,
@@ -189,23 +137,6 @@ export async function heldScans(
     .where('type', '=', 'scan')
     .orderBy('acknowledged_at', 'desc')
     .limit(limit)
-    .execute();
-}
-
-/** How many commands wait, by pin (null: for anybody) and by what they ask of a runner. */
-export async function waitingCounts(
-  db: Db,
-  tenantId: string,
-  nowMs: number,
-): Promise<{ runner_id: string | null; target: string | null; waiting: number }[]> {
-  return await db
-    .selectFrom('command')
-    .select(['runner_id', 'target', sql<number>`count(*)`.as('waiting')])
-    .where('tenant_id', '=', tenantId)
-    .where('status', '=', PENDING)
-    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
-    .groupBy(['runner_id', 'target'])
     .execute();
 }
 
@@ -287,38 +218,6 @@ export async function lostCommands(db: Db, nowMs: number, limit: number): Promis
       .orderBy('lease_until')
       .limit(limit),
   ).execute();
-}
-
-/** Pending and pinned to a runner that was revoked → canceled: nobody else may ever take it. */
-export async function cancelOrphaned(db: Db, nowMs: number): Promise<number> {
-  const result = await db
-    .updateTable('command')
-    .set({ status: 'canceled', reason: 'runner_revoked', completed_at: nowMs })
-    .where('status', '=', PENDING)
-    .where('runner_id', 'is not', null)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('runner')
-          .select('runner.id')
-          .whereRef('runner.tenant_id', '=', 'command.tenant_id')
-          .whereRef('runner.id', '=', 'command.runner_id')
-          .where('runner.admin', '=', 'revoked'),
-      ),
-    )
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
-}
-
-/** Pending past `expires_at` → expired. */
-export async function expireCommands(db: Db, nowMs: number): Promise<number> {
-  const result = await db
-    .updateTable('command')
-    .set({ status: 'expired', completed_at: nowMs })
-    .where('status', '=', PENDING)
-    .where('expires_at', '<=', nowMs)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
 }
 
 export interface CommandPageQuery {

@@ -5,6 +5,15 @@ import { limits } from '@muster/contract';
 /** The larger of 90 s and three intervals (contract §4): two lost heartbeats must not cost a lease. */
 export const leaseMs = (intervalMs: number): number => Math.max(limits.leaseMsMin, 3 * intervalMs);
 
+/** May it be claimed at this time? */
+export const isDue = (
+  {
+    scheduled_at: at,
+    expires_at: until,
+  }: Readonly<Record<'scheduled_at' | 'expires_at', number | null>>,
+  nowMs: number,
+): boolean => (at === null || at <= nowMs) && (until === null || until > nowMs);
+
 /** Pairs of runner and command that are counted; beyond, the oldest count is lost. About 20 MB. */
 const PAIRS_MAX = 100_000;
 

@@ -5,9 +5,7 @@ import { findRunner } from '../keys/runners.ts';
 import { type CommandId, parseId } from '../lib/ids.ts';
 import { decideLoss } from './command.machine.ts';
 import {
-  cancelOrphaned,
   type CommandRow,
-  expireCommands,
   holders,
   lostCommands,
   moveCommand,
@@ -17,9 +15,13 @@ import {
 } from './command.queries.ts';
 import { announce, type CommandsDeps, stateOf } from './commands.ts';
 import { leaseMs } from './commands.rules.ts';
+import { endPending, orphaned, outdated } from './pending.queries.ts';
 
 /** How many lost leases one round settles; the rest come in the next, so that a round stays short. */
 const LOST_PER_ROUND = 200;
+
+/** How many waiting commands one statement ends: a few milliseconds of writing. */
+const ENDED_PER_WRITE = 250;
 
 /**
  * Returns commands with a dead lease to the queue, or ends them; expires what waited too long. A lease that ended while
@@ -61,10 +63,34 @@ export async function sweepCommands(
     }
     return ended;
   });
-  const expired = await expireCommands(deps.database.system(), nowMs);
-  await cancelOrphaned(deps.database.system(), nowMs);
+  const lists = deps.database.systemLists();
+  const expired = await endAll(deps, 'expired', null, () =>
+    outdated(lists, nowMs, ENDED_PER_WRITE),
+  );
+  await endAll(deps, 'canceled', 'runner_revoked', () => orphaned(lists, ENDED_PER_WRITE));
   for (const row of settled) announce(deps, row);
   return { lost: settled.length, expired };
+}
+
+/** Looked for where lists are; the writer hears of it only when there is something to end. Returns how many it ended. */
+async function endAll(
+  { database, clock }: CommandsDeps,
+  status: 'expired' | 'canceled',
+  reason: string | null,
+  find: () => Promise<readonly { readonly tenant_id: string; readonly id: string }[]>,
+): Promise<number> {
+  let ended = 0;
+  while (true) {
+    const found = await find();
+    const set = { status, reason, completed_at: clock.nowMs() };
+    let now = 0;
+    for (const [tenantId, rows] of Map.groupBy(found, (row) => row.tenant_id)) {
+      const ids = rows.map(({ id }) => id);
+      now += await endPending(database.tenant(tenantId), tenantId, ids, set);
+    }
+    ended += now;
+    if (found.length < ENDED_PER_WRITE || now === 0) return ended;
+  }
 }
 
 export interface SignOfLife {

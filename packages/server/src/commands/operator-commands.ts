@@ -56,7 +56,7 @@ export async function showCommand(
   return { command, attempts, uploads };
 }
 
-/** Creates a command. Problems: not_found (no such runner), invalid_body. */
+/** Creates a command. Problems: not_found (no such runner), invalid_body, rate_limited (too many wait). */
 export async function createCommand(
   deps: CommandsDeps,
   tenantId: TenantId,
@@ -103,6 +103,7 @@ export async function createCommand(
     log_bytes: 0,
     log_dropped: 0,
   };
+  await deps.board.admit(tenantId);
   await deps.database.transaction(tenantId, async (tx) => {
     const runner = runnerId === null ? null : await findRunner(tx, tenantId, runnerId);
     if (runner === undefined || runner?.admin === 'revoked') {

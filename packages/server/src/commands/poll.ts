@@ -3,9 +3,11 @@
 
 import { Problem } from '../lib/problem.ts';
 import { jitter } from '../lib/random.ts';
-import { claimable, type ClaimableRow, type CommandRow, pendingByIds } from './command.queries.ts';
+import type { CommandRow } from './command.queries.ts';
 import type { CommandsDeps, Holder } from './commands.ts';
+import { isDue } from './commands.rules.ts';
 import { isEligible, OFFERS_BEFORE_BEHIND, lacks, type Profile } from './eligibility.rules.ts';
+import { pendingByIds, pendingFor, type WaitingRow } from './pending.queries.ts';
 import { runnerWithProfile } from './profiles.ts';
 import type { Look, Wait } from './wake.ts';
 
@@ -72,7 +74,7 @@ async function look(deps: CommandsDeps, holder: Holder, limit: number): Promise<
 }
 
 interface Offer {
-  readonly row: ClaimableRow;
+  readonly row: WaitingRow;
   /** Its place in the order of urgency. */
   readonly at: number;
 }
@@ -107,14 +109,15 @@ async function scan(
 ): Promise<Record<'fresh' | 'elsewhere' | 'ignored', Offer[]>> {
   const { database, clock, wake } = deps;
   const [fresh, elsewhere, ignored]: [Offer[], Offer[], Offer[]] = [[], [], []];
+  const mayTake = eligibility(runnerId, profile);
   let at = 0;
-  let after: ClaimableRow | null = null;
+  let after: WaitingRow | null = null;
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const db = page === 0 ? database.tenant(tenantId) : database.lists(tenantId);
+    const rows = await pendingFor(db, tenantId, runnerId, after, PAGE_ROWS);
     const nowMs = clock.nowMs();
-    const rows = await claimable(db, tenantId, runnerId, nowMs, after, PAGE_ROWS);
     for (const row of rows) {
-      if (!isEligible(runnerId, profile, row)) continue;
+      if (!isDue(row, nowMs) || !mayTake(row)) continue;
       at += 1;
       const isElsewhere = wake.recent.isWithAnother(runnerId, row.id, nowMs);
       const kind = isElsewhere ? elsewhere : fresh;
@@ -125,4 +128,15 @@ async function scan(
     if (rows.length < PAGE_ROWS) break;
   }
   return { fresh, elsewhere, ignored };
+}
+
+/** May it take this one? A backlog asks for few different things: each is judged once. */
+function eligibility(runnerId: string, profile: Profile): (row: WaitingRow) => boolean {
+  const judged = new Map<string | null, boolean>();
+  return ({ runner_id: pin, target }) => {
+    if (pin !== null) return pin === runnerId;
+    const known = judged.get(target) ?? isEligible(runnerId, profile, { runner_id: null, target });
+    judged.set(target, known);
+    return known;
+  };
 }

@@ -5,22 +5,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
-import { OfferCounts } from '../../src/commands/commands.rules.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
 import { createCommand } from '../../src/commands/operator-commands.ts';
 import { poll } from '../../src/commands/poll.ts';
 import { Waiting } from '../../src/commands/waiting.ts';
 import { HINTS_MAX, hintsText, readHints } from '../../src/commands/wake.format.ts';
-import { Wake } from '../../src/commands/wake.ts';
-import { WorkBoard } from '../../src/commands/work-board.ts';
-import { type Database, openDatabase } from '../../src/db/db.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { insertTenant } from '../../src/keys/installation.queries.ts';
-import { createRunner } from '../../src/keys/runners.ts';
-import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
-import { createLogger } from '../../src/lib/log.ts';
-import { temporaryDirectory } from '../db/fixture.ts';
+import type { RunnerId } from '../../src/lib/ids.ts';
 import { eventually, TestClock } from '../harness.ts';
+import { DATABASES, newRunnerId, nodeOn, type Stage, stageOn } from './stage.ts';
 
 const T = '01900000-0000-7000-8000-000000000001';
 const ID = '01900000-0000-7000-8000-000000000002';
@@ -30,42 +22,6 @@ class StillClock extends TestClock {
   override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     await super.sleep(ms === 1000 ? 2 ** 31 - 1 : ms, signal);
   }
-}
-
-interface Stage {
-  readonly database: Database;
-  readonly tenantId: TenantId;
-  readonly close: () => Promise<void>;
-}
-
-async function stageOn(url: string | null): Promise<Stage> {
-  const { path: directory, remove } = await temporaryDirectory();
-  const database = await openDatabase({ url, directory });
-  await migrate(database, Date.now());
-  const tenantId = newId<TenantId>(Date.now());
-  await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
-  return {
-    database,
-    tenantId,
-    close: async () => {
-      await database.close();
-      await remove();
-    },
-  };
-}
-
-function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
-  const unwritten = () => null;
-  const board = new WorkBoard(database, clock, unwritten);
-  const wake = new Wake({ database, clock, log: createLogger('silent'), board });
-  wake.start();
-  return { database, clock, board, wake, offers: new OfferCounts(), unwritten };
-}
-
-async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {
-  const request = { name: 'waits' };
-  const { runner } = await createRunner(database, new TestClock(), tenantId, request, 'test');
-  return runner.id as RunnerId;
 }
 
 const waitOn = (node: CommandsDeps, { tenantId }: Stage, runnerId: RunnerId) =>
@@ -134,11 +90,6 @@ describe('who hears', () => {
     assert.equal(ticket.signal.aborted, false);
   });
 });
-
-const DATABASES = [
-  ['sqlite', async () => null],
-  ['postgres', testDatabaseUrl],
-] as const;
 
 for (const [name, urlOf] of DATABASES) {
   describe(`news on ${name}`, { concurrency: false }, () => {

@@ -1,8 +1,8 @@
--- commands: claimable
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) order by "priority", "id" limit $5
+-- commands: pending for one
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" = $2 order by "priority", "id" limit $3) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $4 and "status" = 'pending' and "runner_id" is null order by "priority", "id" limit $5) as "free" order by "priority", "id" limit $6
 
--- commands: claimable, next page
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) and "priority" >= $5 and ("priority" > $6 or "id" > $7) order by "priority", "id" limit $8
+-- commands: pending for one, next page
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" = $2 and (priority, id) > ($3, $4::uuid) order by "priority", "id" limit $5) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $6 and "status" = 'pending' and "runner_id" is null and (priority, id) > ($7, $8::uuid) order by "priority", "id" limit $9) as "free" order by "priority", "id" limit $10
 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = $1 and "id" in ($2, $3) and "status" = 'pending' and ("expires_at" is null or "expires_at" > $4)
@@ -28,8 +28,17 @@ select * from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "en
 -- keys: of several runners
 select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
 
--- commands: waiting counts
-select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $2) and ("expires_at" is null or "expires_at" > $3) group by "runner_id", "target"
+-- commands: waiting for anybody
+select "target", count(due) as "waiting", count(*) as "looked" from (select "target", case when (("scheduled_at" is null or "scheduled_at" <= $1) and ("expires_at" is null or "expires_at" > $2)) then 1 end as "due" from "command" where "tenant_id" = $3 and "status" = 'pending' and "runner_id" is null limit $4) as "some" group by "target"
+
+-- commands: who has something of its own
+select "runner_id", count(*) as "looked" from (select "runner_id" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" is not null limit $2) as "some" group by "runner_id"
+
+-- commands: how much of its own
+select count(*) as "count" from (select "id" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" = $2 and (("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4)) limit $5) as "some"
+
+-- commands: how many wait
+select count(*) as "count" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" is null union all select count(*) as "count" from "command" where "tenant_id" = $2 and "status" = 'pending' and "runner_id" is not null
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = $1 and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit $2
@@ -43,8 +52,14 @@ update "command" set "lease_until" = $1 where "tenant_id" = $2 and "holder_id" =
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < $1 order by "lease_until" limit $2 for update skip locked
 
--- commands: cancel what nobody may take
-update "command" set "status" = $1, "reason" = $2, "completed_at" = $3 where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = $4)
+-- commands: what nobody may take
+select "command"."tenant_id", "command"."id" from "runner" cross join "command" where "runner"."admin" = 'revoked' and "command"."tenant_id" = "runner"."tenant_id" and "command"."runner_id" = "runner"."id" and "command"."status" = 'pending' and "command"."runner_id" is not null limit $1
+
+-- commands: what is outdated
+select "tenant_id", "id" from "command" where "status" = 'pending' and "expires_at" <= $1 order by "expires_at" limit $2
+
+-- commands: end what waits
+update "command" set "status" = $1, "reason" = $2, "completed_at" = $3 where "tenant_id" = $4 and "id" = any($5::uuid[]) and "status" = 'pending'
 
 -- keys: revoke
 update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or ("parent_key_id" = $4 and "state" in ($5, $6)))

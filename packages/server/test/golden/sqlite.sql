@@ -1,8 +1,8 @@
--- commands: claimable
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) order by "priority", "id" limit ?
+-- commands: pending for one
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" = ? order by "priority", "id" limit ?) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null order by "priority", "id" limit ?) as "free" order by "priority", "id" limit ?
 
--- commands: claimable, next page
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) and "priority" >= ? and ("priority" > ? or "id" > ?) order by "priority", "id" limit ?
+-- commands: pending for one, next page
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" = ? and (priority, id) > (?, ?) order by "priority", "id" limit ?) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null and (priority, id) > (?, ?) order by "priority", "id" limit ?) as "free" order by "priority", "id" limit ?
 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = ? and "id" in (?, ?) and "status" = 'pending' and ("expires_at" is null or "expires_at" > ?)
@@ -28,8 +28,17 @@ select * from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_
 -- keys: of several runners
 select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
 
--- commands: waiting counts
-select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = ? and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) group by "runner_id", "target"
+-- commands: waiting for anybody
+select "target", count(due) as "waiting", count(*) as "looked" from (select "target", case when (("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)) then 1 end as "due" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null limit ?) as "some" group by "target"
+
+-- commands: who has something of its own
+select "runner_id", count(*) as "looked" from (select "runner_id" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is not null limit ?) as "some" group by "runner_id"
+
+-- commands: how much of its own
+select count(*) as "count" from (select "id" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" = ? and (("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)) limit ?) as "some"
+
+-- commands: how many wait
+select count(*) as "count" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null union all select count(*) as "count" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is not null
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = ? and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit ?
@@ -43,8 +52,14 @@ update "command" set "lease_until" = ? where "tenant_id" = ? and "holder_id" = ?
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < ? order by "lease_until" limit ?
 
--- commands: cancel what nobody may take
-update "command" set "status" = ?, "reason" = ?, "completed_at" = ? where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = ?)
+-- commands: what nobody may take
+select "command"."tenant_id", "command"."id" from "runner" cross join "command" where "runner"."admin" = 'revoked' and "command"."tenant_id" = "runner"."tenant_id" and "command"."runner_id" = "runner"."id" and "command"."status" = 'pending' and "command"."runner_id" is not null limit ?
+
+-- commands: what is outdated
+select "tenant_id", "id" from "command" where "status" = 'pending' and "expires_at" <= ? order by "expires_at" limit ?
+
+-- commands: end what waits
+update "command" set "status" = ?, "reason" = ?, "completed_at" = ? where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "status" = 'pending'
 
 -- keys: revoke
 update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("parent_key_id" = ? and "state" in (?, ?)))
