@@ -118,6 +118,8 @@ export const limits = {
   commandAttemptsMax: 20,
   /** Commands of one tenant that wait: ten for each of ten thousand runners; a loop must not fill the table. */
   commandsPendingPerTenantMax: 100_000,
+  /** The newest attempts of a command among which what a runner gave back is kept; older ones are dropped. */
+  commandReleasesKept: 20,
   commandPayloadBytesMax: 1 * MiB,
   commandResultBytesMax: 1 * MiB,
   /** `GET /commands?wait=`: proxies end what is silent for longer. */

@@ -97,6 +97,7 @@ create index runner_metrics_by_age on runner_metrics (step_ms, starts_at);
 -- ---------------------------------------------------------------- commands
 
 -- Work for runners. target: labels, tools and capabilities that a runner must have (commands/eligibility.rules.ts).
+-- released: how many of its attempts were given back; they don't count against max_attempts.
 -- ready_at: since when it may be claimed; moved whenever it returns to pending. log_*: what of its log is kept.
 create table command (
   tenant_id blob not null references tenant (id),
@@ -109,6 +110,7 @@ create table command (
   runner_id blob,
   holder_id blob,
   attempt integer not null,
+  released integer not null,
   max_attempts integer not null,
   retry_on_fail integer not null check (retry_on_fail in (0, 1)),
   timeout_ms integer not null,

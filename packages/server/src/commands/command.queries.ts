@@ -89,6 +89,23 @@ export async function insertAttempt(db: Db, row: AttemptRow): Promise<void> {
   await db.insertInto('command_attempt').values(row).execute();
 }
 
+/** Drops what this runner gave back before that attempt. */
+export async function forgetReleased(
+  db: Db,
+  command: Pick<CommandRow, 'tenant_id' | 'id'>,
+  runnerId: string,
+  before: number,
+): Promise<void> {
+  await db
+    .deleteFrom('command_attempt')
+    .where('tenant_id', '=', command.tenant_id)
+    .where('command_id', '=', command.id)
+    .where('runner_id', '=', runnerId)
+    .where('outcome', '=', 'released')
+    .where('attempt', '<', before)
+    .execute();
+}
+
 export async function updateAttempt(
   db: Db,
   key: Pick<AttemptRow, 'tenant_id' | 'command_id' | 'attempt'>,

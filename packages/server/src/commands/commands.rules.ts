@@ -17,31 +17,66 @@ export const isDue = (
 /** Pairs of runner and command that are counted; beyond, the oldest count is lost. About 20 MB. */
 const PAIRS_MAX = 100_000;
 
+interface Offered {
+  readonly id: string;
+  readonly type: string;
+}
+
 /**
- * How often each command was offered to each runner without being claimed, in memory: types that a client silently
- * ignores must not fill its polls for ever (RP W-10). Losing the count costs order only.
+ * How often each command was offered to each runner in an answer of which it claimed nothing, in memory: types that a
+ * client silently ignores must not fill its polls for ever (RP W-10). Losing the count costs order only.
  */
 export class OfferCounts {
   readonly #counts = new Map<string, number>();
+  /** The last answer to each runner, while nothing of it was claimed. */
+  readonly #last = new Map<string, readonly Offered[]>();
+  #lastSize = 0;
 
   count(runnerId: string, commandId: string): number {
-    return this.#counts.get(`${commandId}${runnerId}`) ?? 0;
+    return this.#counts.get(commandId + runnerId) ?? 0;
   }
 
-  /** It did claim it: what it is offered again later is new to it. */
+  /**
+   * It did claim one: who takes one thing at a time doesn't ignore what came with it, and a type that it claims is none
+   * that it ignores.
+   */
   taken(runnerId: string, commandId: string): void {
-    this.#counts.delete(`${commandId}${runnerId}`);
+    const last = this.#last.get(runnerId) ?? [];
+    const claimed = last.find(({ id }) => id === commandId);
+    if (claimed !== undefined) {
+      for (const { id, type } of last) {
+        const count = type === claimed.type ? 0 : this.count(runnerId, id) - 1;
+        if (count > 0) this.#counts.set(id + runnerId, count);
+        else this.#counts.delete(id + runnerId);
+      }
+      this.#forgetLast(runnerId);
+    }
+    this.#counts.delete(commandId + runnerId);
   }
 
-  offered(runnerId: string, commandId: string): void {
-    const key = `${commandId}${runnerId}`;
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.delete(key);
-    this.#counts.set(key, count);
-    if (this.#counts.size > PAIRS_MAX) {
-      const oldest = this.#counts.keys().next().value;
-      if (oldest !== undefined) this.#counts.delete(oldest);
+  /** One answer. */
+  offered(runnerId: string, commands: readonly Offered[]): void {
+    for (const { id } of commands) {
+      const count = this.count(runnerId, id) + 1;
+      this.#counts.delete(id + runnerId);
+      this.#counts.set(id + runnerId, count);
     }
+    for (const key of this.#counts.keys()) {
+      if (this.#counts.size <= PAIRS_MAX) break;
+      this.#counts.delete(key);
+    }
+    this.#forgetLast(runnerId);
+    this.#last.set(runnerId, commands);
+    this.#lastSize += commands.length;
+    for (const oldest of this.#last.keys()) {
+      if (this.#lastSize <= PAIRS_MAX) break;
+      this.#forgetLast(oldest);
+    }
+  }
+
+  #forgetLast(runnerId: string): void {
+    this.#lastSize -= this.#last.get(runnerId)?.length ?? 0;
+    this.#last.delete(runnerId);
   }
 }
 

@@ -78,6 +78,7 @@ export async function createCommand(
     runner_id: runnerId,
     holder_id: null,
     attempt: 0,
+    released: 0,
     max_attempts: request.max_attempts ?? limits.commandAttemptsDefault,
     retry_on_fail: request.retry_on_fail === true ? 1 : 0,
     timeout_ms: (request.timeout ?? limits.commandTimeoutMsDefault / 1000) * 1000,

@@ -63,7 +63,7 @@ for (const [name, urlOf] of DATABASES) {
     const create = async (request: object): Promise<CommandRow> =>
       await createCommand(node, stage.tenantId, { type: 'test', ...request }, 'test');
     const offered = async (by: CommandsDeps, limit: number): Promise<string[]> => {
-      const wish = { limit, ms: 0, gone: null, isStillGood: async () => true };
+      const wish = { limit, ms: 0, gone: null, hasScope: true, isStillGood: async () => true };
       const holder = { tenantId: stage.tenantId, runnerId };
       return (await poll(by, holder, wish)).map(({ id }) => id);
     };

@@ -9,10 +9,11 @@ import type { CommandsDeps } from '../../src/commands/commands.ts';
 import { createCommand } from '../../src/commands/operator-commands.ts';
 import { poll } from '../../src/commands/poll.ts';
 import { Waiting } from '../../src/commands/waiting.ts';
+import { type ReadyPlace, readySince } from '../../src/commands/wake.queries.ts';
 import { HINTS_MAX, hintsText, readHints } from '../../src/commands/wake.format.ts';
 import type { RunnerId } from '../../src/lib/ids.ts';
 import { eventually, TestClock } from '../harness.ts';
-import { DATABASES, newRunnerId, nodeOn, type Stage, stageOn } from './stage.ts';
+import { copiesOf, DATABASES, newRunnerId, nodeOn, type Stage, stageOn } from './stage.ts';
 
 const T = '01900000-0000-7000-8000-000000000001';
 const ID = '01900000-0000-7000-8000-000000000002';
@@ -28,7 +29,7 @@ const waitOn = (node: CommandsDeps, { tenantId }: Stage, runnerId: RunnerId) =>
   poll(
     node,
     { tenantId, runnerId },
-    { limit: 10, ms: 600_000, gone: null, isStillGood: async () => true },
+    { limit: 10, ms: 600_000, gone: null, hasScope: true, isStillGood: async () => true },
   );
 
 describe('hints as text', () => {
@@ -60,7 +61,7 @@ describe('who hears', () => {
 
   test('of many that could take a command three hear of it, those who wait longest', () => {
     const waiting = new Waiting();
-    const tickets = Array.from({ length: 10 }, (_, n) => waiting.enterPoll(T, `runner ${n}`));
+    const tickets = Array.from({ length: 10 }, (_, n) => waiting.enterPoll(T, `runner ${n}`, 0));
     for (const [n, ticket] of tickets.entries()) ticket.takes = () => n !== 1;
     waiting.ready(command);
     const heard = () => tickets.flatMap(({ signal }, n) => (signal.aborted ? [n] : []));
@@ -69,19 +70,28 @@ describe('who hears', () => {
     assert.deepEqual(heard(), [0, 2, 3, 4, 5, 6], 'the next round goes on');
   });
 
+  test('what somebody was offered in vain is passed on to those who came last', () => {
+    const waiting = new Waiting();
+    const tickets = [9, 1, 2, 8, 3, 7].map((cameMs) => waiting.enterPoll(T, 'a', cameMs));
+    for (const [n, ticket] of tickets.entries()) ticket.takes = () => n !== 0;
+    waiting.passOn(command);
+    const heard = tickets.flatMap(({ signal }, n) => (signal.aborted ? [n] : []));
+    assert.deepEqual(heard, [3, 4, 5]);
+  });
+
   test('one who is still looking hears of everything, and a pinned command only its runner', () => {
     const waiting = new Waiting();
-    const looking = waiting.enterPoll(T, 'a');
+    const looking = waiting.enterPoll(T, 'a', 0);
     waiting.ready(command);
     assert.equal(looking.signal.aborted, true);
-    const [other, own] = [waiting.enterPoll(T, 'b'), waiting.enterPoll(T, 'c')];
+    const [other, own] = [waiting.enterPoll(T, 'b', 0), waiting.enterPoll(T, 'c', 0)];
     waiting.ready({ ...command, runner_id: 'c' });
     assert.deepEqual([other.signal.aborted, own.signal.aborted], [false, true]);
   });
 
   test('who has left hears nothing, and nothing is kept of it', () => {
     const waiting = new Waiting();
-    const ticket = waiting.enterPoll(T, 'a');
+    const ticket = waiting.enterPoll(T, 'a', 0);
     ticket.takes = () => true;
     waiting.leavePoll(T, 'a', ticket);
     assert.equal(waiting.hasPolls(), false);
@@ -132,6 +142,26 @@ for (const [name, urlOf] of DATABASES) {
         [id],
       );
       await Promise.all([here.wake.stop(), there.wake.stop()]);
+    });
+
+    test('of many commands for one instant a look passes over none', async () => {
+      const node = nodeOn(stage, new StillClock());
+      const request = { type: 'test', runner_id: await newRunnerId(stage) };
+      const model = await createCommand(node, stage.tenantId, request, 'test');
+      await node.wake.stop();
+      const at = model.ready_at - 3_600_000;
+      const made = await copiesOf(stage, model, 25, { ready_at: at });
+      const seen: string[] = [];
+      let place: ReadyPlace = { ready_at: at, id: null };
+      while (true) {
+        const db = stage.database.systemLists();
+        const rows = await readySince(db, place, at, 10);
+        seen.push(...rows.map(({ id }) => id));
+        const last = rows.at(-1);
+        if (last === undefined) break;
+        place = last;
+      }
+      assert.deepEqual(seen, made.toSorted());
     });
 
     test('stopping answers who waits, and who comes later doesn’t wait', async () => {

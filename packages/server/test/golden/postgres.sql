@@ -11,7 +11,10 @@ select * from "command" where "tenant_id" = $1 and "id" in ($2, $3) and "status"
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = $1 and "holder_id" in ($2, $3) and "status" in ('acknowledged', 'running') group by "holder_id"
 
 -- commands: ready since
-select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" >= $1 and "ready_at" <= $2 order by "ready_at" limit $3
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= $1 and "ready_at" >= $2 order by "ready_at", "id" limit $3
+
+-- commands: ready since, next page
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= $1 and (ready_at, id) > ($2, $3::uuid) order by "ready_at", "id" limit $4
 
 -- commands: ready among
 select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in ($1) and "id" in ($2) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3)
@@ -42,6 +45,9 @@ select count(*) as "count" from "command" where "tenant_id" = $1 and "status" = 
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = $1 and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit $2
+
+-- commands: drop what was given back
+delete from "command_attempt" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" = $3 and "outcome" = $4 and "attempt" < $5
 
 -- commands: guarded move
 update "command" set "status" = $1 where "tenant_id" = $2 and "id" = $3 and "status" = $4 and "attempt" = $5 and "cancel_requested_at" is null and "holder_id" = $6

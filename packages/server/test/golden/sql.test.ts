@@ -64,7 +64,9 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
     pending.pendingFor(db, ID, ID, { id: ID, priority: 2 }, 10),
   'commands: pending by ids': (db) => pending.pendingByIds(db, ID, [ID, ID], 1),
   'commands: held by': (db) => commands.heldBy(db, ID, [ID, ID]),
-  'commands: ready since': (db) => wake.readySince(db, 1, 2, 10),
+  'commands: ready since': (db) => wake.readySince(db, { ready_at: 1, id: null }, 2, 10),
+  'commands: ready since, next page': (db) =>
+    wake.readySince(db, { ready_at: 1, id: ID }, 2, 10),
   'commands: ready among': (db) => wake.readyAmong(db, [{ tenantId: ID, id: ID }], 1),
   'commands: uploads for one': (db) => commandUploads.uploadsFor(db, ID, ID, [ID], 10),
   'commands: grow a log': (db) => commandLog.growLog(db, COMMAND as unknown as commands.CommandRow, 2, 20, 0),
@@ -75,6 +77,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: how much of its own': (db) => pending.countPinned(db, ID, ID, 1, 10),
   'commands: how many wait': (db) => pending.countPending(db, ID),
   'commands: cancel requests': (db) => commands.cancelRequests(db, ID),
+  'commands: drop what was given back': (db) => commands.forgetReleased(db, COMMAND, ID, 2),
   'commands: guarded move': (db) => commands.moveCommand(db, COMMAND, { status: 'completed' }),
   'commands: renew leases': (db) => commands.renewLeases(db, ID, ID, 2, 1),
   'commands: lost leases': (db) => commands.lostCommands(db, 1, 10),

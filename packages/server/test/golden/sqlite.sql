@@ -11,7 +11,10 @@ select * from "command" where "tenant_id" = ? and "id" in (?, ?) and "status" = 
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = ? and "holder_id" in (?, ?) and "status" in ('acknowledged', 'running') group by "holder_id"
 
 -- commands: ready since
-select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" >= ? and "ready_at" <= ? order by "ready_at" limit ?
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= ? and "ready_at" >= ? order by "ready_at", "id" limit ?
+
+-- commands: ready since, next page
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= ? and (ready_at, id) > (?, ?) order by "ready_at", "id" limit ?
 
 -- commands: ready among
 select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in (?) and "id" in (?) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?)
@@ -42,6 +45,9 @@ select count(*) as "count" from "command" where "tenant_id" = ? and "status" = '
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = ? and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit ?
+
+-- commands: drop what was given back
+delete from "command_attempt" where "tenant_id" = ? and "command_id" = ? and "runner_id" = ? and "outcome" = ? and "attempt" < ?
 
 -- commands: guarded move
 update "command" set "status" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "cancel_requested_at" is null and "holder_id" = ?

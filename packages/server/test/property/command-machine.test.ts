@@ -160,6 +160,8 @@ test('a command is lost or failed at most max_attempts times; giving it back doe
         const gaveBack = act.kind === 'call' && act.event === 'release' && isHeld(earlier.status);
         if (gaveBack && !isHeld(later.status)) released += 1;
         assert.ok(later.attempt <= setting.maxAttempts + released, `attempt ${later.attempt}`);
+        const isWornOut = later.status === 'failed' && later.reason === 'runner_lost';
+        if (isWornOut) assert.equal(later.attempt - released, setting.maxAttempts);
       });
     }),
     { numRuns: 800 },
