@@ -3,7 +3,7 @@
 import type { CommandStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { skipLocked } from '../db/dialect.ts';
+import { skipLocked, updateRows } from '../db/dialect.ts';
 import type { CommandAttemptTable, CommandTable } from '../db/tables.ts';
 
 /** As literals, not parameters: the partial indexes are used only when the planner can see that the condition is theirs. */
@@ -173,55 +173,27 @@ export async function cancelRequests(
     .execute();
 }
 
-/** Who holds commands at all: only their signs of life concern leases. */
-export async function holders(db: Db): Promise<Set<string>> {
-  const rows = await db
+/** A held command's lease, with all that says that it is still the same. */
+export type LeaseRow = Pick<
+  CommandRow,
+  'tenant_id' | 'id' | 'status' | 'holder_id' | 'attempt' | 'lease_until'
+>;
+
+/** All that are held, across tenants. */
+export async function heldLeases(db: Db): Promise<(LeaseRow & Pick<CommandRow, 'deadline_at'>)[]> {
+  return await db
     .selectFrom('command')
-    .select('holder_id')
-    .distinct()
+    .select(['tenant_id', 'id', 'status', 'holder_id', 'attempt', 'lease_until', 'deadline_at'])
     .where('status', 'in', HELD)
-    .where('holder_id', 'is not', null)
-    .execute();
-  return new Set(rows.flatMap((row) => row.holder_id ?? []));
-}
-
-/** Extends leases by a sign of life, until the command's deadline. */
-export async function renewLeases(
-  db: Db,
-  tenantId: string,
-  holderId: string,
-  leaseUntil: number,
-  nowMs: number,
-): Promise<void> {
-  await db
-    .updateTable('command')
-    .set({ lease_until: leaseUntil })
-    .where('tenant_id', '=', tenantId)
-    .where('holder_id', '=', holderId)
-    .where('status', 'in', HELD)
-    .where('lease_until', '<', leaseUntil)
-    .where('deadline_at', '>', nowMs)
+    .where('lease_until', 'is not', null)
+    .orderBy('lease_until')
     .execute();
 }
 
-/** Extends the leases of the commands that a runner lists as running, whatever their deadline. */
-export async function renewListedLeases(
-  db: Db,
-  tenantId: string,
-  holderId: string,
-  commandIds: readonly string[],
-  leaseUntil: number,
-): Promise<void> {
-  if (commandIds.length === 0) return;
-  await db
-    .updateTable('command')
-    .set({ lease_until: leaseUntil })
-    .where('tenant_id', '=', tenantId)
-    .where('holder_id', '=', holderId)
-    .where('id', 'in', commandIds)
-    .where('status', 'in', HELD)
-    .where('lease_until', '<', leaseUntil)
-    .execute();
+/** Extends these leases, where they are still what was read; one that was extended further meanwhile stays. */
+export async function saveLeases(db: Db, leases: readonly LeaseRow[]): Promise<void> {
+  const key = ['tenant_id', 'id', 'status', 'holder_id', 'attempt'] as const;
+  await updateRows(db, 'command', key, leases, { dated: { lease_until: [] } });
 }
 
 /** Commands whose lease has ended; locked for the rest of the transaction. */

@@ -5,6 +5,44 @@ import { limits } from '@muster/contract';
 /** The larger of 90 s and three intervals (contract §4): two lost heartbeats must not cost a lease. */
 export const leaseMs = (intervalMs: number): number => Math.max(limits.leaseMsMin, 3 * intervalMs);
 
+export interface SignOfLife {
+  readonly tenantId: string;
+  readonly runnerId: string;
+  readonly intervalMs: number;
+  /** The commands it lists as running; null: it doesn't list. */
+  readonly running: readonly string[] | null;
+}
+
+interface Lease {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly holder_id: string | null;
+  readonly lease_until: number | null;
+  readonly deadline_at: number | null;
+}
+
+/**
+ * The leases that these signs of life extend, as they are from then on: of what a runner lists, whatever its deadline; of
+ * one that doesn't list, all that it holds, until its deadline.
+ */
+export function renewedLeases<L extends Lease>(
+  leases: readonly L[],
+  signs: readonly SignOfLife[],
+  nowMs: number,
+): Omit<L, 'deadline_at'>[] {
+  const signOf = new Map(signs.map((sign) => [sign.tenantId + sign.runnerId, sign]));
+  return leases.flatMap(({ deadline_at: deadline, ...lease }) => {
+    const sign = signOf.get(lease.tenant_id + lease.holder_id);
+    if (sign === undefined) return [];
+    const { running } = sign;
+    // Runners list what they like, in upper case, too.
+    const isListed = running?.some((id) => id.toLowerCase() === lease.id);
+    if (!(isListed ?? (deadline !== null && deadline > nowMs))) return [];
+    const until = nowMs + leaseMs(sign.intervalMs);
+    return (lease.lease_until ?? 0) < until ? [{ ...lease, lease_until: until }] : [];
+  });
+}
+
 /** May it be claimed at this time? */
 export const isDue = (
   {

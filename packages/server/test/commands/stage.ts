@@ -64,12 +64,12 @@ export async function copiesOf(
   { database, tenantId }: Stage,
   row: CommandRow,
   count: number,
-  change: Partial<CommandRow> = {},
+  change: Partial<CommandRow> | ((n: number) => Partial<CommandRow>) = {},
 ): Promise<string[]> {
-  const rows = Array.from({ length: count }, () => ({
+  const rows = Array.from({ length: count }, (_, n) => ({
     ...row,
     id: newId<CommandId>(row.created_at),
-    ...change,
+    ...(typeof change === 'function' ? change(n) : change),
   }));
   await insertRows(database.tenant(tenantId), 'command', rows);
   return rows.map(({ id }) => id);

@@ -52,8 +52,11 @@ delete from "command_attempt" where "tenant_id" = $1 and "command_id" = $2 and "
 -- commands: guarded move
 update "command" set "status" = $1 where "tenant_id" = $2 and "id" = $3 and "status" = $4 and "attempt" = $5 and "cancel_requested_at" is null and "holder_id" = $6
 
--- commands: renew leases
-update "command" set "lease_until" = $1 where "tenant_id" = $2 and "holder_id" = $3 and "status" in ('acknowledged', 'running') and "lease_until" < $4 and "deadline_at" > $5
+-- commands: held leases
+select "tenant_id", "id", "status", "holder_id", "attempt", "lease_until", "deadline_at" from "command" where "status" in ('acknowledged', 'running') and "lease_until" is not null order by "lease_until"
+
+-- commands: extend leases
+update "command" as "stored" set "lease_until" = case when "stored"."lease_until" > "given"."lease_until" then "stored"."lease_until" else "given"."lease_until" end from json_populate_recordset(null::"command", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id" and "stored"."status" = "given"."status" and "stored"."holder_id" = "given"."holder_id" and "stored"."attempt" = "given"."attempt"
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < $1 order by "lease_until" limit $2 for update skip locked

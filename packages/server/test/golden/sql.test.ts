@@ -38,6 +38,8 @@ const ASSET = { kind_class: 'repository', value: 'a' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
 const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, cancel_requested_at: null, log_lines: 1, log_dropped: 0 } as const;
 
+const LEASE = { tenant_id: ID, id: ID, status: 'running', holder_id: ID, attempt: 1, lease_until: 2 } as const;
+
 const SIGN = {
   tenant_id: ID,
   id: ID,
@@ -79,7 +81,8 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: cancel requests': (db) => commands.cancelRequests(db, ID),
   'commands: drop what was given back': (db) => commands.forgetReleased(db, COMMAND, ID, 2),
   'commands: guarded move': (db) => commands.moveCommand(db, COMMAND, { status: 'completed' }),
-  'commands: renew leases': (db) => commands.renewLeases(db, ID, ID, 2, 1),
+  'commands: held leases': (db) => commands.heldLeases(db),
+  'commands: extend leases': (db) => commands.saveLeases(db, [LEASE]),
   'commands: lost leases': (db) => commands.lostCommands(db, 1, 10),
   'commands: what nobody may take': (db) => pending.orphaned(db, 10),
   'commands: what is outdated': (db) => pending.outdated(db, 1, 10),

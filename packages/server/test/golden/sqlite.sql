@@ -52,8 +52,11 @@ delete from "command_attempt" where "tenant_id" = ? and "command_id" = ? and "ru
 -- commands: guarded move
 update "command" set "status" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "cancel_requested_at" is null and "holder_id" = ?
 
--- commands: renew leases
-update "command" set "lease_until" = ? where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "lease_until" < ? and "deadline_at" > ?
+-- commands: held leases
+select "tenant_id", "id", "status", "holder_id", "attempt", "lease_until", "deadline_at" from "command" where "status" in ('acknowledged', 'running') and "lease_until" is not null order by "lease_until"
+
+-- commands: extend leases
+update "command" as "stored" set "lease_until" = case when "stored"."lease_until" > "given"."lease_until" then "stored"."lease_until" else "given"."lease_until" end from (select ? as "tenant_id", ? as "id", ? as "status", ? as "holder_id", ? as "attempt", ? as "lease_until") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id" and "stored"."status" = "given"."status" and "stored"."holder_id" = "given"."holder_id" and "stored"."attempt" = "given"."attempt"
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < ? order by "lease_until" limit ?
