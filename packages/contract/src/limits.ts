@@ -122,6 +122,8 @@ export const limits = {
   commandReleasesKept: 20,
   commandPayloadBytesMax: 1 * MiB,
   commandResultBytesMax: 1 * MiB,
+  /** Of a larger one so much is kept, as text: twice as long inside JSON, it is still no larger than a result may be. */
+  commandResultStartBytes: 256 * KiB,
   /** `GET /commands?wait=`: proxies end what is silent for longer. */
   pollWaitSecondsMax: 60,
   /** The log of one command: about what a person reads, and a scanner's whole output of a quiet day. */

@@ -118,6 +118,17 @@ export class OfferCounts {
   }
 }
 
+/**
+ * The result of a command, as JSON: as it came, or, where it is too large, how it begins. A refusal would have it run again:
+ * deployed clients drop what is answered 413, and the lease ends.
+ */
+export function storedResult(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= limits.commandResultBytesMax) return text;
+  const start = truncateUtf8(text, limits.commandResultStartBytes);
+  return JSON.stringify({ truncated: true, bytes, start });
+}
+
 /** The text, cut to at most `bytesMax` bytes of UTF-8 without splitting a character; NUL becomes U+FFFD. */
 export function truncateUtf8(text: string, bytesMax: number): string {
   const clean = text.toWellFormed().replaceAll('\u0000', '\ufffd');

@@ -26,7 +26,7 @@ import {
   moveCommand,
   updateAttempt,
 } from './command.queries.ts';
-import { leaseMs, type OfferCounts, truncateUtf8 } from './commands.rules.ts';
+import { leaseMs, type OfferCounts, storedResult, truncateUtf8 } from './commands.rules.ts';
 import { isEligible } from './eligibility.rules.ts';
 import { type ProfileDeps, runnerWithProfile } from './profiles.ts';
 import type { Wake } from './wake.ts';
@@ -129,16 +129,8 @@ interface Answer {
 function answerOf(event: RunnerEvent, input: TransitionInput): Answer {
   if (event === 'complete') {
     const result = input.result === undefined ? null : JSON.stringify(input.result);
-    if (result !== null && Buffer.byteLength(result) > limits.commandResultBytesMax) {
-      throw new Problem(
-        'body_too_large',
-        `A result may have ${limits.commandResultBytesMax} bytes.`,
-        {
-          pointer: '/result',
-        },
-      );
-    }
-    return { digest: hash('sha256', `complete ${result}`, 'buffer'), result, errorMessage: null };
+    const digest = hash('sha256', `complete ${result}`, 'buffer');
+    return { digest, result: result === null ? null : storedResult(result), errorMessage: null };
   }
   if (event === 'fail') {
     const errorMessage = truncateUtf8(

@@ -68,6 +68,8 @@ export async function createCommand(
   const runnerId = request.runner_id ?? null;
   if (runnerId !== null && request.target !== undefined) throw twoTargets();
   const scheduledAt = request.scheduled_at === undefined ? null : Date.parse(request.scheduled_at);
+  const expiresAt = request.expires_in === undefined ? null : nowMs + request.expires_in * 1000;
+  if (scheduledAt !== null && expiresAt !== null && scheduledAt >= expiresAt) throw neverDue();
   const row: CommandRow = {
     tenant_id: tenantId,
     id: newId<CommandId>(nowMs),
@@ -87,7 +89,7 @@ export async function createCommand(
     created_at: nowMs,
     created_by: createdBy,
     scheduled_at: scheduledAt,
-    expires_at: request.expires_in === undefined ? null : nowMs + request.expires_in * 1000,
+    expires_at: expiresAt,
     acknowledged_at: null,
     started_at: null,
     completed_at: null,
@@ -119,6 +121,12 @@ export async function createCommand(
 function twoTargets(): Problem {
   const detail = 'A command is for one runner or for whichever has what target asks for, not both.';
   const place = { pointer: '/target', code: 'conflict', detail };
+  return new Problem('invalid_body', detail, { errors: [place] });
+}
+
+function neverDue(): Problem {
+  const detail = 'It would expire before it may be claimed: expires_in counts from now.';
+  const place = { pointer: '/scheduled_at', code: 'conflict', detail };
   return new Problem('invalid_body', detail, { errors: [place] });
 }
 

@@ -20,7 +20,7 @@ select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where
 select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in ($1) and "id" in ($2) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3)
 
 -- commands: uploads for one
-select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" in ($3) order by "id" desc limit $4
+select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" in ($3) and "rehearsal" = $4 order by "id" desc limit $5
 
 -- commands: grow a log
 update "command" set "log_lines" = $1, "log_bytes" = $2, "log_dropped" = $3 where "tenant_id" = $4 and "id" = $5 and "status" = $6 and "attempt" = $7 and "holder_id" = $8 and "log_lines" = $9 and "log_dropped" = $10

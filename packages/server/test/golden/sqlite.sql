@@ -20,7 +20,7 @@ select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where
 select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in (?) and "id" in (?) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?)
 
 -- commands: uploads for one
-select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner_id" in (?) order by "id" desc limit ?
+select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner_id" in (?) and "rehearsal" = ? order by "id" desc limit ?
 
 -- commands: grow a log
 update "command" set "log_lines" = ?, "log_bytes" = ?, "log_dropped" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "holder_id" = ? and "log_lines" = ? and "log_dropped" = ?

@@ -34,7 +34,7 @@ import {
 const EVENTS: readonly RunnerEvent[] = ['acknowledge', 'start', 'complete', 'fail', 'release'];
 const runner = fc.nat(RUNNERS - 1);
 
-const setting: fc.Arbitrary<Setting> = fc.record({
+const anySetting: fc.Arbitrary<Setting> = fc.record({
   pinned: fc.option(runner, { nil: null }),
   lacking: fc.option(runner, { nil: null }),
   maxAttempts: fc.integer({ min: 1, max: 3 }),
@@ -42,6 +42,10 @@ const setting: fc.Arbitrary<Setting> = fc.record({
   expiresAfter: fc.option(fc.integer({ min: 1, max: 4 }), { nil: null, freq: 2 }),
   scheduledAfter: fc.option(fc.constant(1), { nil: null, freq: 5 }),
 });
+/** What could never be claimed can't be created. */
+const setting = anySetting.filter(
+  ({ expiresAfter, scheduledAfter }) => (expiresAfter ?? Infinity) > (scheduledAfter ?? 0),
+);
 
 const call: fc.Arbitrary<Act> = fc.record({
   kind: fc.constant('call' as const),
