@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
-import { createCommand } from '../../src/commands/operator-commands.ts';
+import { cancelCommand, createCommand } from '../../src/commands/operator-commands.ts';
 import { poll } from '../../src/commands/poll.ts';
 import { Waiting } from '../../src/commands/waiting.ts';
 import { type ReadyPlace, readySince } from '../../src/commands/wake.queries.ts';
@@ -142,6 +142,45 @@ for (const [name, urlOf] of DATABASES) {
         [id],
       );
       await Promise.all([here.wake.stop(), there.wake.stop()]);
+    });
+
+    test('a command that is one of very many for one instant reaches who waits for it', async () => {
+      const node = nodeOn(stage, new TestClock());
+      const [busy, runnerId] = [await newRunnerId(stage), await newRunnerId(stage)];
+      const request = { type: 'test', runner_id: busy };
+      const model = await createCommand(node, stage.tenantId, request, 'test');
+      const at = node.clock.nowMs() + 700;
+      const then = { scheduled_at: at, ready_at: at };
+      await copiesOf(stage, model, 2500, then);
+      const own = await copiesOf(stage, model, 1, { ...then, runner_id: runnerId });
+      const rows = await waitOn(node, stage, runnerId);
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        own,
+      );
+      await node.wake.stop();
+    });
+
+    test('a clock that jumps doesn’t change who is about to claim what', async () => {
+      const clock = new StillClock();
+      const node = nodeOn(stage, clock);
+      const offered = async (): Promise<string[]> => {
+        const holder = { tenantId: stage.tenantId, runnerId: await newRunnerId(stage) };
+        const wish = { limit: 1, ms: 0, gone: null, hasScope: true, isStillGood: async () => true };
+        return (await poll(node, holder, wish)).map(({ id }) => id);
+      };
+      const made: string[] = [];
+      for (let n = 0; n < 2; n += 1) {
+        const row = await createCommand(node, stage.tenantId, { type: 'test' }, 'test');
+        made.push(row.id);
+      }
+      const first = await offered();
+      clock.advance(3_600_000);
+      assert.deepEqual([first, await offered()], [[made[0]], [made[1]]]);
+      clock.age(1000);
+      assert.deepEqual(await offered(), [made[0]]);
+      for (const id of made) await cancelCommand(node, stage.tenantId, id);
+      await node.wake.stop();
     });
 
     test('of many commands for one instant a look passes over none', async () => {
