@@ -173,6 +173,7 @@ function possibleStates(): CommandState[] {
             runnerId,
             holderId: status === 'acknowledged' || status === 'running' ? ME : null,
             attempt,
+            released: 0,
             maxAttempts: 3,
             retryOnFail,
             scheduledAt: null,

@@ -118,8 +118,14 @@ export const limits = {
   commandTimeoutMsMax: 7 * DAY_MS,
   commandAttemptsDefault: 3,
   commandAttemptsMax: 20,
+  /** Commands of one tenant that wait: ten for each of ten thousand runners; a loop must not fill the table. */
+  commandsPendingPerTenantMax: 100_000,
+  /** The newest attempts of a command among which what a runner gave back is kept; older ones are dropped. */
+  commandReleasesKept: 20,
   commandPayloadBytesMax: 1 * MiB,
   commandResultBytesMax: 1 * MiB,
+  /** Of a larger one so much is kept, as text: twice as long inside JSON, it is still no larger than a result may be. */
+  commandResultStartBytes: 256 * KiB,
   /** `GET /commands?wait=`: proxies end what is silent for longer. */
   pollWaitSecondsMax: 60,
   /** The log of one command: about what a person reads, and a scanner's whole output of a quiet day. */

@@ -100,7 +100,8 @@ export const completeCommand = endpoint({
   auth: { kind: 'runner', scope: 'commands', without: 'not_found' },
   summary: 'Finish a command',
   description:
-    'From running or acknowledged (old clients never start). The same result again answers 200, another one 409.',
+    'From running or acknowledged (old clients never start). The same result again answers 200, another one 409. ' +
+    'Of a result of more than 1 MiB the beginning is kept: `{"truncated": true, "bytes": …, "start": "…"}`.',
   params: CommandId,
   bodyKind: 'lenient',
   malformedBody: 'ignored',

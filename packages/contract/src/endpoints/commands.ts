@@ -57,7 +57,7 @@ export const createCommand = endpoint({
     'For one runner (`runner_id`), or for whichever claims it first; with `target` only runners count that have all of the ' +
     'labels, tools and capabilities. Payloads of the known types (`scan`, `collect`, `health_check`, `validate`, ' +
     '`config_update`, `cancel`) have a shape; other types pass as they are. A scan goes only to runners with its scanner, ' +
-    'as far as they say which they have.',
+    'as far as they say which they have. When 100 000 wait, another is `rate_limited`.',
   bodyKind: 'json',
   body: NewCommand,
   replies: { 201: Command },

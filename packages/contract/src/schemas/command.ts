@@ -82,6 +82,7 @@ export const Command = Type.Object(
     target: Nullable(Target),
     holder_id: Nullable(Id),
     attempt: Type.Integer(),
+    released: Type.Integer({ description: 'attempts given back; they don’t count as tried' }),
     max_attempts: Type.Integer(),
     retry_on_fail: Type.Boolean(),
     timeout_seconds: Type.Integer(),
@@ -135,6 +136,7 @@ export const WAITING_CODES = [
   'paused',
   'offline',
   'no_free_slot',
+  'given_back',
   'ignored',
 ] as const;
 export const WaitingReason = Type.Object({

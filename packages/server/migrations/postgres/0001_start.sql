@@ -51,6 +51,7 @@ create table runner (
   primary key (tenant_id, id)
 );
 create unique index runner_by_enrollment on runner (tenant_id, enrollment_id) where enrollment_id is not null;
+create index runner_revoked on runner (tenant_id, id) where admin = 'revoked';
 
 -- Runner keys, operator tokens and enrolment tokens. secret_hash is SHA-256 of the secret part.
 -- labels, allowed_labels: of an enrolment token, what its runners get and may ask for. allow_from: CIDR blocks, null: anywhere.
@@ -97,6 +98,7 @@ create index runner_metrics_by_age on runner_metrics (step_ms, starts_at);
 -- ---------------------------------------------------------------- commands
 
 -- Work for runners. target: labels, tools and capabilities that a runner must have (commands/eligibility.rules.ts).
+-- released: how many of its attempts were given back; they don't count against max_attempts.
 -- ready_at: since when it may be claimed; moved whenever it returns to pending. log_*: what of its log is kept.
 create table command (
   tenant_id uuid not null references tenant (id),
@@ -109,6 +111,7 @@ create table command (
   runner_id uuid,
   holder_id uuid,
   attempt integer not null,
+  released integer not null,
   max_attempts integer not null,
   retry_on_fail smallint not null check (retry_on_fail in (0, 1)),
   timeout_ms bigint not null,
@@ -135,12 +138,16 @@ create table command (
   log_dropped bigint not null,
   primary key (tenant_id, id)
 );
-create index command_pending on command (tenant_id, priority, id) where status = 'pending';
+create index command_free on command (tenant_id, priority, id) where status = 'pending' and runner_id is null;
+create index command_pinned on command (tenant_id, runner_id, priority, id)
+  where status = 'pending' and runner_id is not null;
 create index command_held on command (tenant_id, holder_id) where status in ('acknowledged', 'running');
+create index command_cancel on command (tenant_id, holder_id)
+  where status in ('acknowledged', 'running') and cancel_requested_at is not null;
 create index command_lease on command (lease_until) where status in ('acknowledged', 'running');
 create index command_expiry on command (expires_at) where status = 'pending' and expires_at is not null;
 create index command_ended on command (completed_at, id) where completed_at is not null;
-create index command_ready on command (ready_at) where status = 'pending';
+create index command_ready on command (ready_at, id) where status = 'pending';
 
 -- One row for every claim: what a repeated call is judged against.
 create table command_attempt (

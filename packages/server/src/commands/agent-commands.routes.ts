@@ -36,14 +36,14 @@ export function agentCommandRoutes(
   deps: CommandsDeps,
 ): void {
   route(app, gate, endpoints.pollCommands, async ({ caller, query, request }) => {
-    if (caller.paused || !caller.scopes.includes('commands')) return answer(200, []);
     const { ms, headers } = waitOf(query.wait, request, limits.pollWaitSecondsMax);
     const limit = pollLimit(query.limit);
     const key = presentedKey(request) ?? '';
+    const hasScope = caller.scopes.includes('commands');
     const isStillGood = async (): Promise<boolean> =>
       (await gate.authenticate(key, 'runner', request.ip)) !== null;
     const rows = await whileConnected(request, (gone) =>
-      poll(deps, caller, { limit, ms, gone, isStillGood }),
+      poll(deps, caller, { limit, ms, gone, hasScope, isStillGood }),
     );
     return answer(200, rows.map(runnerCommand), { headers });
   });

@@ -23,6 +23,8 @@ export async function uploadsFor(
     .where('tenant_id', '=', tenantId)
     .where('command_id', '=', commandId)
     .where('runner_id', 'in', runnerIds)
+    // A dry run handed in nothing.
+    .where('rehearsal', '=', 0)
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();

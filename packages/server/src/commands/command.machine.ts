@@ -37,6 +37,8 @@ export interface CommandState {
   readonly runnerId: string | null;
   readonly holderId: string | null;
   readonly attempt: number;
+  /** How many attempts were given back: they don't count against `maxAttempts`. */
+  readonly released: number;
   readonly maxAttempts: number;
   readonly retryOnFail: boolean;
   readonly scheduledAt: number | null;
@@ -156,7 +158,7 @@ function advance(state: CommandState, call: RunnerCall): Decision {
       return move('completed', state.attempt, 'completed');
     case 'fail':
       if (state.cancelRequested) return move('canceled', state.attempt, 'canceled');
-      return state.retryOnFail && state.attempt < state.maxAttempts
+      return state.retryOnFail && hasAttempts(state)
         ? move('pending', state.attempt, 'failed')
         : move('failed', state.attempt, 'failed', 'failed_by_runner');
     case 'release':
@@ -207,11 +209,19 @@ function move(
   return { kind: 'apply', to, attempt, outcome, reason };
 }
 
+/** May it be tried again after this attempt? */
+const hasAttempts = ({
+  attempt,
+  released,
+  maxAttempts,
+}: Pick<CommandState, 'attempt' | 'released' | 'maxAttempts'>): boolean =>
+  attempt - released < maxAttempts;
+
 /** What the end of a lease does: back to the queue (pin kept), or the end of it. */
 export function decideLoss(
-  state: Pick<CommandState, 'attempt' | 'maxAttempts' | 'cancelRequested'>,
+  state: Pick<CommandState, 'attempt' | 'released' | 'maxAttempts' | 'cancelRequested'>,
 ): { to: CommandStatus; reason: string | null } {
   if (state.cancelRequested) return { to: 'canceled', reason: 'unconfirmed' };
-  if (state.attempt >= state.maxAttempts) return { to: 'failed', reason: 'runner_lost' };
+  if (!hasAttempts(state)) return { to: 'failed', reason: 'runner_lost' };
   return { to: 'pending', reason: null };
 }

@@ -1,16 +1,12 @@
-// SQL of commands. Every state change is guarded by the state it was decided on.
+// SQL of commands; of those that wait: pending.queries.ts. Every state change is guarded by the state it was decided on.
 
 import type { CommandStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { isAmong, skipLocked } from '../db/dialect.ts';
+import { skipLocked, updateRows } from '../db/dialect.ts';
 import type { CommandAttemptTable, CommandTable } from '../db/tables.ts';
 
-/**
- * As literals, not parameters: the partial indexes command_pending, command_held, command_lease and command_expiry are
- * used only when the planner can see that the condition is theirs.
- */
-const PENDING = sql<'pending'>`'pending'`;
+/** As literals, not parameters: the partial indexes are used only when the planner can see that the condition is theirs. */
 const HELD = sql<'acknowledged' | 'running'>`('acknowledged', 'running')`;
 
 export type CommandRow = Selectable<CommandTable>;
@@ -93,6 +89,23 @@ export async function insertAttempt(db: Db, row: AttemptRow): Promise<void> {
   await db.insertInto('command_attempt').values(row).execute();
 }
 
+/** Drops what this runner gave back before that attempt. */
+export async function forgetReleased(
+  db: Db,
+  command: Pick<CommandRow, 'tenant_id' | 'id'>,
+  runnerId: string,
+  before: number,
+): Promise<void> {
+  await db
+    .deleteFrom('command_attempt')
+    .where('tenant_id', '=', command.tenant_id)
+    .where('command_id', '=', command.id)
+    .where('runner_id', '=', runnerId)
+    .where('outcome', '=', 'released')
+    .where('attempt', '<', before)
+    .execute();
+}
+
 export async function updateAttempt(
   db: Db,
   key: Pick<AttemptRow, 'tenant_id' | 'command_id' | 'attempt'>,
@@ -105,72 +118,6 @@ export async function updateAttempt(
     .where('command_id', '=', key.command_id)
     .where('attempt', '=', key.attempt)
     .where('ended_at', 'is', null)
-    .execute();
-}
-
-/** A pending command as far as it matters who may take it. */
-export type ClaimableRow = Pick<CommandRow, 'id' | 'priority' | 'runner_id' | 'target'>;
-
-/** What is due and pinned to this runner or to nobody, most urgent first, then oldest; `after` the last of a page. */
-export async function claimable(
-  db: Db,
-  tenantId: string,
-  runnerId: string,
-  nowMs: number,
-  after: Pick<ClaimableRow, 'id' | 'priority'> | null,
-  limit: number,
-): Promise<ClaimableRow[]> {
-  let query = db
-    .selectFrom('command')
-    .select(['id', 'priority', 'runner_id', 'target'])
-    .where('tenant_id', '=', tenantId)
-    .where('status', '=', PENDING)
-    .where((eb) => eb.or([eb('runner_id', 'is', null), eb('runner_id', '=', runnerId)]))
-    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
-    .orderBy('priority')
-    .orderBy('id')
-    .limit(limit);
-  if (after !== null) {
-    query = query
-      .where('priority', '>=', after.priority)
-      .where((eb) => eb.or([eb('priority', '>', after.priority), eb('id', '>', after.id)]));
-  }
-  return await query.execute();
-}
-
-/** Those of them that may still be claimed. */
-export async function pendingByIds(
-  db: Db,
-  tenantId: string,
-  ids: readonly string[],
-  nowMs: number,
-): Promise<CommandRow[]> {
-  return await db
-    .selectFrom('command')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('id', 'in', ids)
-    .where('status', '=', PENDING)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
-    .execute();
-}
-
-/** Of these, what may be claimed now: whom it is for. */
-export async function dueAmong(
-  db: Db,
-  tenantId: string,
-  ids: readonly string[],
-  nowMs: number,
-): Promise<Pick<CommandRow, 'id' | 'runner_id' | 'target'>[]> {
-  return await db
-    .selectFrom('command')
-    .select(['id', 'runner_id', 'target'])
-    .where('tenant_id', '=', tenantId)
-    .where(isAmong(db, 'id', ids))
-    .where('status', '=', PENDING)
-    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
     .execute();
 }
 
@@ -210,23 +157,6 @@ export async function heldScans(
     .execute();
 }
 
-/** How many commands wait, by pin (null: for anybody) and by what they ask of a runner. */
-export async function waitingCounts(
-  db: Db,
-  tenantId: string,
-  nowMs: number,
-): Promise<{ runner_id: string | null; target: string | null; waiting: number }[]> {
-  return await db
-    .selectFrom('command')
-    .select(['runner_id', 'target', sql<number>`count(*)`.as('waiting')])
-    .where('tenant_id', '=', tenantId)
-    .where('status', '=', PENDING)
-    .where((eb) => eb.or([eb('scheduled_at', 'is', null), eb('scheduled_at', '<=', nowMs)]))
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
-    .groupBy(['runner_id', 'target'])
-    .execute();
-}
-
 /** Held commands that somebody wants canceled, with who holds them. */
 export async function cancelRequests(
   db: Db,
@@ -243,55 +173,27 @@ export async function cancelRequests(
     .execute();
 }
 
-/** Who holds commands at all: only their signs of life concern leases. */
-export async function holders(db: Db): Promise<Set<string>> {
-  const rows = await db
+/** A held command's lease, with all that says that it is still the same. */
+export type LeaseRow = Pick<
+  CommandRow,
+  'tenant_id' | 'id' | 'status' | 'holder_id' | 'attempt' | 'lease_until'
+>;
+
+/** All that are held, across tenants. */
+export async function heldLeases(db: Db): Promise<(LeaseRow & Pick<CommandRow, 'deadline_at'>)[]> {
+  return await db
     .selectFrom('command')
-    .select('holder_id')
-    .distinct()
+    .select(['tenant_id', 'id', 'status', 'holder_id', 'attempt', 'lease_until', 'deadline_at'])
     .where('status', 'in', HELD)
-    .where('holder_id', 'is not', null)
-    .execute();
-  return new Set(rows.flatMap((row) => row.holder_id ?? []));
-}
-
-/** Extends leases by a sign of life, until the command's deadline. */
-export async function renewLeases(
-  db: Db,
-  tenantId: string,
-  holderId: string,
-  leaseUntil: number,
-  nowMs: number,
-): Promise<void> {
-  await db
-    .updateTable('command')
-    .set({ lease_until: leaseUntil })
-    .where('tenant_id', '=', tenantId)
-    .where('holder_id', '=', holderId)
-    .where('status', 'in', HELD)
-    .where('lease_until', '<', leaseUntil)
-    .where('deadline_at', '>', nowMs)
+    .where('lease_until', 'is not', null)
+    .orderBy('lease_until')
     .execute();
 }
 
-/** Extends the leases of the commands that a runner lists as running, whatever their deadline. */
-export async function renewListedLeases(
-  db: Db,
-  tenantId: string,
-  holderId: string,
-  commandIds: readonly string[],
-  leaseUntil: number,
-): Promise<void> {
-  if (commandIds.length === 0) return;
-  await db
-    .updateTable('command')
-    .set({ lease_until: leaseUntil })
-    .where('tenant_id', '=', tenantId)
-    .where('holder_id', '=', holderId)
-    .where('id', 'in', commandIds)
-    .where('status', 'in', HELD)
-    .where('lease_until', '<', leaseUntil)
-    .execute();
+/** Extends these leases, where they are still what was read; one that was extended further meanwhile stays. */
+export async function saveLeases(db: Db, leases: readonly LeaseRow[]): Promise<void> {
+  const key = ['tenant_id', 'id', 'status', 'holder_id', 'attempt'] as const;
+  await updateRows(db, 'command', key, leases, { dated: { lease_until: [] } });
 }
 
 /** Commands whose lease has ended; locked for the rest of the transaction. */
@@ -305,38 +207,6 @@ export async function lostCommands(db: Db, nowMs: number, limit: number): Promis
       .orderBy('lease_until')
       .limit(limit),
   ).execute();
-}
-
-/** Pending and pinned to a runner that was revoked → canceled: nobody else may ever take it. */
-export async function cancelOrphaned(db: Db, nowMs: number): Promise<number> {
-  const result = await db
-    .updateTable('command')
-    .set({ status: 'canceled', reason: 'runner_revoked', completed_at: nowMs })
-    .where('status', '=', PENDING)
-    .where('runner_id', 'is not', null)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('runner')
-          .select('runner.id')
-          .whereRef('runner.tenant_id', '=', 'command.tenant_id')
-          .whereRef('runner.id', '=', 'command.runner_id')
-          .where('runner.admin', '=', 'revoked'),
-      ),
-    )
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
-}
-
-/** Pending past `expires_at` → expired. */
-export async function expireCommands(db: Db, nowMs: number): Promise<number> {
-  const result = await db
-    .updateTable('command')
-    .set({ status: 'expired', completed_at: nowMs })
-    .where('status', '=', PENDING)
-    .where('expires_at', '<=', nowMs)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
 }
 
 export interface CommandPageQuery {

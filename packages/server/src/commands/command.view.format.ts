@@ -58,6 +58,7 @@ export function operatorCommand(row: CommandRow): Command {
     target: targetView(row.target),
     holder_id: row.holder_id,
     attempt: row.attempt,
+    released: row.released,
     max_attempts: row.max_attempts,
     retry_on_fail: row.retry_on_fail === 1,
     timeout_seconds: row.timeout_ms / 1000,

@@ -20,12 +20,13 @@ import {
   type AttemptRow,
   type CommandRow,
   findCommand,
+  forgetReleased,
   insertAttempt,
   lastAttemptOf,
   moveCommand,
   updateAttempt,
 } from './command.queries.ts';
-import { leaseMs, type OfferCounts, truncateUtf8 } from './commands.rules.ts';
+import { leaseMs, type OfferCounts, storedResult, truncateUtf8 } from './commands.rules.ts';
 import { type CleanScan, cleanScanOf } from '../ingest/clean-scan.rules.ts';
 import { receiveCleanScan } from '../ingest/clean-scans.ts';
 import { isEligible } from './eligibility.rules.ts';
@@ -88,14 +89,27 @@ export async function transition(
     }
     throw new Defect('a command changed under every attempt to move it');
   });
-  if (event === 'acknowledge') {
-    deps.offers.taken(holder.runnerId, commandId);
-    deps.wake.recent.taken(commandId);
-  }
+  noteCall(deps, holder, row, event);
   announce(deps, row);
   if (clean !== null) deps.hasUpload();
   if (isFreed(row)) deps.wake.runner(holder.tenantId, holder.runnerId);
   return row;
+}
+
+/** What later offers go by. */
+function noteCall(
+  { offers, wake, clock }: CommandsDeps,
+  { runnerId }: Holder,
+  { id, status }: CommandRow,
+  event: RunnerEvent,
+): void {
+  if (event === 'acknowledge') {
+    offers.taken(runnerId, id);
+    wake.recent.taken(id);
+  }
+  if (event === 'release' && status === 'pending')
+    wake.givenBack.gaveBack(runnerId, id, clock.monotonicMs());
+  if (event === 'complete' || event === 'fail') wake.givenBack.forget(runnerId, id);
 }
 
 /** After the commit: whoever waits for this command, or shows it, hears that it moved. */
@@ -129,16 +143,8 @@ interface Answer {
 function answerOf(event: RunnerEvent, input: TransitionInput): Answer {
   if (event === 'complete') {
     const result = input.result === undefined ? null : JSON.stringify(input.result);
-    if (result !== null && Buffer.byteLength(result) > limits.commandResultBytesMax) {
-      throw new Problem(
-        'body_too_large',
-        `A result may have ${limits.commandResultBytesMax} bytes.`,
-        {
-          pointer: '/result',
-        },
-      );
-    }
-    return { digest: hash('sha256', `complete ${result}`, 'buffer'), result, errorMessage: null };
+    const digest = hash('sha256', `complete ${result}`, 'buffer');
+    return { digest, result: result === null ? null : storedResult(result), errorMessage: null };
   }
   if (event === 'fail') {
     const errorMessage = truncateUtf8(
@@ -258,6 +264,7 @@ function columnsOf(
         acknowledged_at: null,
         started_at: null,
         ready_at: nowMs,
+        released: row.released + (decision.outcome === 'released' ? 1 : 0),
         error_message: answer.errorMessage,
       };
     case 'completed':
@@ -295,6 +302,9 @@ async function recordAttempt(
       log_received: 0,
     };
     await insertAttempt(tx, { ...key, ...open, runner_id: runnerId, acknowledged_at: nowMs });
+    // Only a runner's newest attempt is ever judged by: older ones are kept to be looked at, as long as they are few.
+    const before = decision.attempt - limits.commandReleasesKept;
+    if (before > 0) await forgetReleased(tx, row, runnerId, before);
   } else if (event === 'start') {
     await updateAttempt(tx, key, { started_at: nowMs });
   } else if (row.status === 'pending') {
@@ -324,6 +334,7 @@ export const stateOf = (row: CommandRow): CommandState => ({
   runnerId: row.runner_id,
   holderId: row.holder_id,
   attempt: row.attempt,
+  released: row.released,
   maxAttempts: row.max_attempts,
   retryOnFail: row.retry_on_fail === 1,
   scheduledAt: row.scheduled_at,

@@ -142,6 +142,8 @@ export interface Candidate {
   readonly profile: Profile;
   /** How often this node offered it the command without being taken at its word. */
   readonly offers: number;
+  /** For how long this node doesn't offer it, because the runner gave it back. */
+  readonly restMs: number;
 }
 
 /** Offered this often without being claimed, a command goes behind those that weren't. */
@@ -162,6 +164,10 @@ export function whyNot(candidate: Candidate, command: Aimed): WaitingReason[] {
   else if (command.runner_id === null) reasons.push(...lacks(profile, parseTarget(command.target)));
   if (presence !== 'online' && presence !== 'late') say('offline', OFFLINE[presence]);
   if (profile.freeSlots === 0) say('no_free_slot', 'It works on as much as it can at once.');
+  if (candidate.restMs > 0) {
+    const seconds = Math.ceil(candidate.restMs / 1000);
+    say('given_back', `It gave it back and is offered it again in ${seconds} s.`);
+  }
   if (offers >= OFFERS_BEFORE_BEHIND)
     say('ignored', `It was offered ${offers} times and did not claim it.`);
   return reasons;

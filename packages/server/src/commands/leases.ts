@@ -2,24 +2,24 @@
 // presence, so that a runner that was heard is never judged before its lease was extended.
 
 import { findRunner } from '../keys/runners.ts';
-import { type CommandId, parseId } from '../lib/ids.ts';
 import { decideLoss } from './command.machine.ts';
 import {
-  cancelOrphaned,
   type CommandRow,
-  expireCommands,
-  holders,
+  heldLeases,
   lostCommands,
   moveCommand,
-  renewLeases,
-  renewListedLeases,
+  saveLeases,
   updateAttempt,
 } from './command.queries.ts';
 import { announce, type CommandsDeps, stateOf } from './commands.ts';
-import { leaseMs } from './commands.rules.ts';
+import { leaseMs, renewedLeases, type SignOfLife } from './commands.rules.ts';
+import { endPending, orphaned, outdated } from './pending.queries.ts';
 
 /** How many lost leases one round settles; the rest come in the next, so that a round stays short. */
 const LOST_PER_ROUND = 200;
+
+/** How many waiting commands one statement ends: a few milliseconds of writing. */
+const ENDED_PER_WRITE = 250;
 
 /**
  * Returns commands with a dead lease to the queue, or ends them; expires what waited too long. A lease that ended while
@@ -61,37 +61,50 @@ export async function sweepCommands(
     }
     return ended;
   });
-  const expired = await expireCommands(deps.database.system(), nowMs);
-  await cancelOrphaned(deps.database.system(), nowMs);
+  const lists = deps.database.systemLists();
+  const expired = await endAll(deps, 'expired', null, () =>
+    outdated(lists, nowMs, ENDED_PER_WRITE),
+  );
+  await endAll(deps, 'canceled', 'runner_revoked', () => orphaned(lists, ENDED_PER_WRITE));
   for (const row of settled) announce(deps, row);
   return { lost: settled.length, expired };
 }
 
-export interface SignOfLife {
-  readonly tenantId: string;
-  readonly runnerId: string;
-  readonly intervalMs: number;
-  /** The commands it lists as running; null: it doesn't list. */
-  readonly running: readonly string[] | null;
+/** Looked for where lists are; the writer hears of it only when there is something to end. Returns how many it ended. */
+async function endAll(
+  { database, clock }: CommandsDeps,
+  status: 'expired' | 'canceled',
+  reason: string | null,
+  find: () => Promise<readonly { readonly tenant_id: string; readonly id: string }[]>,
+): Promise<number> {
+  let ended = 0;
+  while (true) {
+    const found = await find();
+    const set = { status, reason, completed_at: clock.nowMs() };
+    let now = 0;
+    for (const [tenantId, rows] of Map.groupBy(found, (row) => row.tenant_id)) {
+      const ids = rows.map(({ id }) => id);
+      now += await endPending(database.tenant(tenantId), tenantId, ids, set);
+    }
+    ended += now;
+    if (found.length < ENDED_PER_WRITE || now === 0) return ended;
+  }
 }
+
+/** Leases that one statement extends: about 5 ms of writing. */
+const RENEWED_PER_WRITE = 500;
 
 /** Extends the leases of everybody who showed a sign of life since the last flush of presence. */
 export async function renewLeasesOf(
-  deps: CommandsDeps,
+  { database, clock }: Pick<CommandsDeps, 'database' | 'clock'>,
   signs: readonly SignOfLife[],
 ): Promise<void> {
-  const nowMs = deps.clock.nowMs();
-  const holding = signs.length === 0 ? null : await holders(deps.database.systemLists());
-  for (const sign of signs) {
-    if (holding?.has(sign.runnerId) !== true) continue;
-    const until = nowMs + leaseMs(sign.intervalMs);
-    const db = deps.database.tenant(sign.tenantId);
-    const { tenantId, runnerId } = sign;
-    if (sign.running === null) await renewLeases(db, tenantId, runnerId, until, nowMs);
-    else {
-      // Runners list what they like; what is no id is none of our commands.
-      const ids = sign.running.flatMap((text) => parseId<CommandId>(text) ?? []);
-      await renewListedLeases(db, tenantId, runnerId, ids, until);
-    }
+  if (signs.length === 0) return;
+  const leases = await heldLeases(database.systemLists());
+  const renewed = renewedLeases(leases, signs, clock.nowMs());
+  for (let at = 0; at < renewed.length; at += RENEWED_PER_WRITE) {
+    const some = renewed.slice(at, at + RENEWED_PER_WRITE);
+    // A transaction, because two nodes that extend the same leases may be in each other's way: then it is tried again.
+    await database.transaction('system', async (tx) => await saveLeases(tx, some));
   }
 }

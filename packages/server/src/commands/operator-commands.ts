@@ -56,7 +56,7 @@ export async function showCommand(
   return { command, attempts, uploads };
 }
 
-/** Creates a command. Problems: not_found (no such runner), invalid_body. */
+/** Creates a command. Problems: not_found (no such runner), invalid_body, rate_limited (too many wait). */
 export async function createCommand(
   deps: CommandsDeps,
   tenantId: TenantId,
@@ -68,6 +68,8 @@ export async function createCommand(
   const runnerId = request.runner_id ?? null;
   if (runnerId !== null && request.target !== undefined) throw twoTargets();
   const scheduledAt = request.scheduled_at === undefined ? null : Date.parse(request.scheduled_at);
+  const expiresAt = request.expires_in === undefined ? null : nowMs + request.expires_in * 1000;
+  if (scheduledAt !== null && expiresAt !== null && scheduledAt >= expiresAt) throw neverDue();
   const row: CommandRow = {
     tenant_id: tenantId,
     id: newId<CommandId>(nowMs),
@@ -78,6 +80,7 @@ export async function createCommand(
     runner_id: runnerId,
     holder_id: null,
     attempt: 0,
+    released: 0,
     max_attempts: request.max_attempts ?? limits.commandAttemptsDefault,
     retry_on_fail: request.retry_on_fail === true ? 1 : 0,
     timeout_ms: (request.timeout ?? limits.commandTimeoutMsDefault / 1000) * 1000,
@@ -86,7 +89,7 @@ export async function createCommand(
     created_at: nowMs,
     created_by: createdBy,
     scheduled_at: scheduledAt,
-    expires_at: request.expires_in === undefined ? null : nowMs + request.expires_in * 1000,
+    expires_at: expiresAt,
     acknowledged_at: null,
     started_at: null,
     completed_at: null,
@@ -103,6 +106,7 @@ export async function createCommand(
     log_bytes: 0,
     log_dropped: 0,
   };
+  await deps.board.admit(tenantId);
   await deps.database.transaction(tenantId, async (tx) => {
     const runner = runnerId === null ? null : await findRunner(tx, tenantId, runnerId);
     if (runner === undefined || runner?.admin === 'revoked') {
@@ -117,6 +121,12 @@ export async function createCommand(
 function twoTargets(): Problem {
   const detail = 'A command is for one runner or for whichever has what target asks for, not both.';
   const place = { pointer: '/target', code: 'conflict', detail };
+  return new Problem('invalid_body', detail, { errors: [place] });
+}
+
+function neverDue(): Problem {
+  const detail = 'It would expire before it may be claimed: expires_in counts from now.';
+  const place = { pointer: '/scheduled_at', code: 'conflict', detail };
   return new Problem('invalid_body', detail, { errors: [place] });
 }
 

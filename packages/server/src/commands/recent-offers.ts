@@ -1,6 +1,6 @@
 // To whom a command for anybody was just offered, in memory. Nothing is reserved by it: others may claim it all the same.
 // But while one runner is about to claim, the others are better offered something else, or a whole fleet asks for the
-// oldest command and one of them gets it. Losing it costs refused claims only.
+// oldest command and one of them gets it. Losing it costs refused claims only. Times are monotonic.
 
 import type { ReadyCommand } from './waiting.ts';
 

@@ -14,8 +14,14 @@ export type Takes = (commandId: string, target: Target | null) => boolean;
 
 export class Ticket {
   readonly #heard = new AbortController();
+  /** When its owner came, monotonic: the later, the surer that it is still there. */
+  readonly cameMs: number;
   /** Null while its owner is still looking: then anything may be news to it. */
   takes: Takes | null = null;
+
+  constructor(cameMs: number) {
+    this.cameMs = cameMs;
+  }
 
   /** Aborts when there is something to look at. */
   get signal(): AbortSignal {
@@ -68,8 +74,8 @@ export class Waiting {
   readonly #byCommand = new Book();
 
   /** A poll begins to wait. Ends with `leavePoll`. */
-  enterPoll(tenantId: string, runnerId: string): Ticket {
-    const ticket = new Ticket();
+  enterPoll(tenantId: string, runnerId: string, cameMs: number): Ticket {
+    const ticket = new Ticket(cameMs);
     this.#byTenant.enter(tenantId, ticket);
     this.#byRunner.enter(runnerId, ticket);
     return ticket;
@@ -82,7 +88,7 @@ export class Waiting {
 
   /** Somebody tails a command. Ends with `leaveTail`. */
   enterTail(commandId: string): Ticket {
-    const ticket = new Ticket();
+    const ticket = new Ticket(0);
     this.#byCommand.enter(commandId, ticket);
     return ticket;
   }
@@ -105,6 +111,21 @@ export class Waiting {
         heard += 1;
       }
     }
+  }
+
+  /**
+   * Somebody was offered it and didn't claim it. Now those hear that came last: where connections are half open, the longest
+   * waiting have gone, and one after the other would be asked first.
+   */
+  passOn(command: ReadyCommand): void {
+    const target = parseTarget(command.target);
+    const last: Ticket[] = [];
+    for (const ticket of this.#byTenant.of(command.tenant_id)) {
+      if (ticket.signal.aborted || ticket.takes?.(command.id, target) === false) continue;
+      last.push(ticket);
+      last.sort((a, b) => b.cameMs - a.cameMs).splice(HEARD_PER_COMMAND);
+    }
+    for (const ticket of last) ticket.hear();
   }
 
   runner(runnerId: string): void {

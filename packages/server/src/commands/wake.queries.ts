@@ -3,6 +3,7 @@
 
 import { sql } from 'kysely';
 import type { Db } from '../db/db.ts';
+import { idValue } from '../db/dialect.ts';
 
 /** As a literal, so that the planner sees that the partial indexes fit. */
 const PENDING = sql<'pending'>`'pending'`;
@@ -15,22 +16,31 @@ export interface ReadyRow {
   readonly ready_at: number;
 }
 
+/** From where a look goes on: behind this command, or with everything of that time. */
+export interface ReadyPlace {
+  readonly ready_at: number;
+  readonly id: string | null;
+}
+
 /** What became ready in that time and still is, in that order. */
 export async function readySince(
   db: Db,
-  sinceMs: number,
+  since: ReadyPlace,
   nowMs: number,
   limit: number,
 ): Promise<ReadyRow[]> {
-  return await db
+  const query = db
     .selectFrom('command')
     .select(['tenant_id', 'id', 'runner_id', 'target', 'ready_at'])
     .where('status', '=', PENDING)
-    .where('ready_at', '>=', sinceMs)
     .where('ready_at', '<=', nowMs)
     .orderBy('ready_at')
-    .limit(limit)
-    .execute();
+    .orderBy('id')
+    .limit(limit);
+  if (since.id === null) return await query.where('ready_at', '>=', since.ready_at).execute();
+  // Many may be scheduled for one instant.
+  const last = sql`(${since.ready_at}, ${idValue(db, since.id)})`;
+  return await query.where(sql<boolean>`(ready_at, id) > ${last}`).execute();
 }
 
 /** Which of these may be claimed now. */

@@ -6,10 +6,11 @@ import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
+import { GivenBack } from './given-back.ts';
 import { RecentOffers } from './recent-offers.ts';
 import { type Takes, type Ticket, type ReadyCommand, Waiting } from './waiting.ts';
 import { type Hint, HINTS_MAX, hintsText, readHints } from './wake.format.ts';
-import { readyAmong, readySince } from './wake.queries.ts';
+import { readyAmong, type ReadyPlace, readySince } from './wake.queries.ts';
 import type { WorkBoard } from './work-board.ts';
 
 export interface WakeDeps {
@@ -45,10 +46,12 @@ export class Wake {
   readonly #waiting = new Waiting();
   /** Who is about to claim what. */
   readonly recent = new RecentOffers();
+  /** Who gave back what, and shouldn't be offered it just yet. */
+  readonly givenBack = new GivenBack();
   readonly #outbox = new Map<string, Hint>();
   readonly #ending = new AbortController();
   readonly #node: string;
-  #since: number;
+  #since: ReadyPlace;
   #posting: Promise<void> | null = null;
   #looking: Promise<void> = Promise.resolve();
   #silence: () => Promise<void> = async () => {};
@@ -56,7 +59,7 @@ export class Wake {
   constructor(deps: WakeDeps) {
     this.#deps = deps;
     this.#node = newId<string>(deps.clock.nowMs());
-    this.#since = deps.clock.nowMs() - MARGIN_MS;
+    this.#since = { ready_at: deps.clock.nowMs() - MARGIN_MS, id: null };
   }
 
   /** Listens to the other nodes and begins to look. */
@@ -105,7 +108,8 @@ export class Wake {
     wait: Wait,
     look: () => Promise<Look<Found>>,
   ): Promise<Found> {
-    const enter = (): Ticket => this.#waiting.enterPoll(who.tenantId, who.runnerId);
+    const cameMs = this.#deps.clock.monotonicMs();
+    const enter = (): Ticket => this.#waiting.enterPoll(who.tenantId, who.runnerId, cameMs);
     const leave = (ticket: Ticket): void =>
       this.#waiting.leavePoll(who.tenantId, who.runnerId, ticket);
     return await this.#until(wait, enter, leave, look);
@@ -135,11 +139,11 @@ export class Wake {
       const hangUp = (): void => ticket.hear();
       gone?.addEventListener('abort', hangUp, { once: true });
       try {
-        const { found, takes } = await look();
+        const { found, takes, againMs = Infinity } = await look();
         const left = until - clock.monotonicMs();
         if (takes === null || left <= 0 || this.isEnding || gone?.aborted === true) return found;
         ticket.takes = takes;
-        await clock.sleep(left, ticket.signal);
+        await clock.sleep(Math.min(left, againMs), ticket.signal);
       } finally {
         gone?.removeEventListener('abort', hangUp);
         leave(ticket);
@@ -210,13 +214,14 @@ export class Wake {
     const { database, clock } = this.#deps;
     for (const commandId of this.#waiting.tailed()) this.#waiting.told(commandId);
     const nowMs = clock.nowMs();
-    for (const command of this.recent.lapsed(nowMs, LAPSED_MAX)) this.#waiting.ready(command);
+    for (const command of this.recent.lapsed(clock.monotonicMs(), LAPSED_MAX))
+      this.#waiting.passOn(command);
     const rows = this.#waiting.hasPolls()
       ? await readySince(database.systemLists(), this.#since, nowMs, LOOK_ROWS)
       : [];
     for (const row of rows) this.#waiting.ready(row);
     const last = rows.length < LOOK_ROWS ? undefined : rows.at(-1);
-    this.#since = last === undefined ? nowMs - MARGIN_MS : last.ready_at + 1;
+    this.#since = last ?? { ready_at: nowMs - MARGIN_MS, id: null };
   }
 }
 
@@ -230,4 +235,6 @@ export interface Look<Found> {
   readonly found: Found;
   /** What is worth another look; null: this is the answer. */
   readonly takes: Takes | null;
+  /** Whatever comes, it is worth another look after so long. */
+  readonly againMs?: number;
 }

@@ -19,7 +19,7 @@ export async function whyWaiting(
   commandIdText: string,
   page: { readonly after: string | null; readonly limit: number },
 ): Promise<Omit<CommandWaiting, 'next'>> {
-  const { database, clock, offers } = deps;
+  const { database, clock, offers, wake } = deps;
   const commandId = parseId<CommandId>(commandIdText);
   const db = database.lists(tenantId);
   const command = commandId === null ? undefined : await findCommand(db, tenantId, commandId);
@@ -44,7 +44,8 @@ export async function whyWaiting(
       if (profile === undefined) return [];
       const counted = offers.count(runnerId, command.id);
       const hasScope = inScope.has(runnerId);
-      const candidate = { runnerId, admin, presence, hasScope, profile, offers: counted };
+      const restMs = wake.givenBack.restMs(runnerId, command.id, clock.monotonicMs());
+      const candidate = { runnerId, admin, presence, hasScope, profile, offers: counted, restMs };
       const against = whyNot(candidate, command);
       const canTake = against.length === 0 && reasons.length === 0;
       return [{ runner_id: runnerId, name, presence, can_take: canTake, reasons: against }];

@@ -1,37 +1,55 @@
 // What heartbeats need to know of commands without asking the database each time: how many wait, for whom, and which
-// held ones are to be canceled. One look per tenant and second at most, and at once after a change on this node. What the
-// runner itself has is looked at only when something waits that it might take.
+// held ones are to be canceled. One look per tenant and second at most, and at once after a change on this node, as long
+// as little waits for anybody: a large backlog is counted where lists are, and changes to it are seen a second later.
 
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
-import { cancelRequests, dueAmong, waitingCounts } from './command.queries.ts';
+import { Backlog } from './backlog.ts';
+import { cancelRequests } from './command.queries.ts';
 import type { OfferCounts } from './commands.rules.ts';
-import { type Aimed, isEligible, type Profile } from './eligibility.rules.ts';
+import { isEligible, type Profile } from './eligibility.rules.ts';
+import { countPinned, dueAmong, pinnedRunners, waitingGroups } from './pending.queries.ts';
 import { runnerWithProfile, type Unwritten } from './profiles.ts';
-
-interface Group extends Aimed {
-  readonly waiting: number;
-}
 
 interface Board {
   readonly readAtMs: number;
-  /** For one runner each. */
-  readonly pinned: ReadonlyMap<string, Group>;
-  readonly free: readonly Group[];
+  /** For anybody, by what they ask of a runner. */
+  readonly free: readonly { readonly target: string | null; readonly waiting: number }[];
+  /** The runners that have something of their own; null: too much waits to say, each is looked up. */
+  readonly pinned: ReadonlySet<string> | null;
   readonly cancels: ReadonlyMap<string, readonly string[]>;
+  /** So much waits for anybody that it isn't read again for every change. */
+  readonly isLarge: boolean;
 }
 
 /** A change made on another node is seen after this at the latest. */
 const BOARD_MS = 1000;
 
+/** While a large board is read again, heartbeats go by the one before: the reader may be busy with a long list. */
+const OUTDATED_MS = 10_000;
+
+/** Rows of each kind that are read at once, in the thread that answers heartbeats: less than a millisecond. */
+const FEW = 250;
+
 /** RP §4.3: `cancel_command_ids` holds at most 256. */
 const CANCELS_MAX = 256;
 
+/** A heartbeat says "a hundred" at most. */
+const PENDING_MAX = 100;
+
 export interface Work {
+  /** A hundred of its own are as many as more. */
   readonly pending: number;
   /** Less what it was offered often and never claimed: what is worth hurrying for. */
   readonly wanted: number;
   readonly cancelIds: readonly string[];
+}
+
+const NO_WORK = { pending: 0, wanted: 0 } as const;
+
+interface Entry {
+  board: Board | null;
+  reading: Promise<Board> | null;
 }
 
 export class WorkBoard {
@@ -39,43 +57,58 @@ export class WorkBoard {
   readonly #clock: Clock;
   readonly #unwritten: Unwritten;
   readonly #offers: OfferCounts;
-  readonly #boards = new Map<string, Board | Promise<Board>>();
+  readonly #entries = new Map<string, Entry>();
+  readonly #backlog: Backlog;
 
-  constructor(database: Database, clock: Clock, unwritten: Unwritten, offers: OfferCounts) {
+  /** `pendingMax`: how many commands of one tenant may wait. */
+  constructor(
+    database: Database,
+    clock: Clock,
+    unwritten: Unwritten,
+    offers: OfferCounts,
+    pendingMax?: number,
+  ) {
+    this.#offers = offers;
+    this.#backlog = new Backlog(database, clock, pendingMax);
     this.#database = database;
     this.#clock = clock;
     this.#unwritten = unwritten;
-    this.#offers = offers;
   }
 
   /** Something about this tenant's commands changed on this node. */
   changed(tenantId: string): void {
-    this.#boards.delete(tenantId);
+    if (this.#entries.get(tenantId)?.board?.isLarge !== true) this.#entries.delete(tenantId);
+  }
+
+  /** One more command is about to be created. Problem: rate_limited. */
+  async admit(tenantId: string): Promise<void> {
+    await this.#backlog.admit(tenantId);
   }
 
   /** What waits for this runner, and what it should stop. */
   async workOf(tenantId: string, runnerId: string): Promise<Work> {
     const board = await this.#board(tenantId);
     const cancelIds = board.cancels.get(runnerId) ?? [];
-    const pinned = board.pinned.get(runnerId);
-    const groups = pinned === undefined ? board.free : [pinned, ...board.free];
-    if (groups.length === 0) return { pending: 0, wanted: 0, cancelIds };
-    return { ...(await this.#waiting(tenantId, runnerId, groups)), cancelIds };
+    const hasOwn = board.pinned?.has(runnerId) ?? true;
+    if (!hasOwn && board.free.length === 0) return { ...NO_WORK, cancelIds };
+    return { ...(await this.#waiting(tenantId, runnerId, board, hasOwn)), cancelIds };
   }
 
   async #waiting(
     tenantId: string,
     runnerId: string,
-    groups: readonly Group[],
-  ): Promise<Pick<Work, 'pending' | 'wanted'>> {
+    board: Board,
+    hasOwn: boolean,
+  ): Promise<Omit<Work, 'cancelIds'>> {
     const db = this.#database.tenant(tenantId);
-    const deps = { unwritten: this.#unwritten };
-    const known = await runnerWithProfile(deps, db, tenantId, runnerId);
-    if (known === undefined) return { pending: 0, wanted: 0 };
+    const known = await runnerWithProfile({ unwritten: this.#unwritten }, db, tenantId, runnerId);
+    if (known === undefined) return NO_WORK;
     const { profile } = known;
-    const waiting = groups
-      .filter((group) => isEligible(runnerId, profile, group))
-      .reduce((sum, group) => sum + group.waiting, 0);
+    const nowMs = this.#clock.nowMs();
+    const own = hasOwn ? await countPinned(db, tenantId, runnerId, nowMs, PENDING_MAX) : 0;
+    const waiting = board.free
+      .filter(({ target }) => isEligible(runnerId, profile, { runner_id: null, target }))
+      .reduce((sum, group) => sum + group.waiting, own);
     const free = profile.freeSlots ?? waiting;
     const ignored = waiting === 0 ? 0 : await this.#ignored(db, tenantId, runnerId, profile);
     const wanted = Math.max(0, waiting - ignored);
@@ -88,31 +121,46 @@ export class WorkBoard {
     if (ids.length === 0) return 0;
     const rows = await dueAmong(db, tenantId, ids, this.#clock.nowMs());
     const due = new Set(rows.map(({ id }) => id));
-    for (const id of ids) if (!due.has(id)) this.#offers.taken(runnerId, id);
+    for (const id of ids) if (!due.has(id)) this.#offers.gone(runnerId, id);
     return rows.filter((row) => isEligible(runnerId, profile, row)).length;
   }
 
   async #board(tenantId: string): Promise<Board> {
-    const known = await this.#boards.get(tenantId);
-    const nowMs = this.#clock.nowMs();
-    if (known !== undefined && Math.abs(nowMs - known.readAtMs) < BOARD_MS) return known;
-    // A change that arrives while we read must not be hidden by what we read: the entry is ours only if still there.
-    const reading = this.#read(tenantId, nowMs);
-    this.#boards.set(tenantId, reading);
-    try {
-      const board = await reading;
-      if (this.#boards.get(tenantId) === reading) this.#boards.set(tenantId, board);
-      return board;
-    } catch (error) {
-      this.#boards.delete(tenantId);
-      throw error;
-    }
+    const entry = this.#entries.get(tenantId) ?? { board: null, reading: null };
+    this.#entries.set(tenantId, entry);
+    const { board } = entry;
+    const ageMs = board === null ? 0 : Math.abs(this.#clock.nowMs() - board.readAtMs);
+    if (board !== null && ageMs < BOARD_MS) return board;
+    entry.reading ??= this.#readInto(tenantId, entry);
+    return board?.isLarge === true && ageMs < OUTDATED_MS ? board : await entry.reading;
   }
 
-  async #read(tenantId: string, nowMs: number): Promise<Board> {
+  /** A change that arrives while we read drops the entry, and what is read into it with it, unless that was much. */
+  #readInto(tenantId: string, entry: Entry): Promise<Board> {
+    const reading = (async () => {
+      try {
+        const board = await this.#read(tenantId);
+        entry.board = board;
+        if (board.isLarge) this.#entries.set(tenantId, entry);
+        return board;
+      } finally {
+        entry.reading = null;
+      }
+    })();
+    // Those who wait for it hear of a failure; who goes by the board before does without.
+    reading.catch(() => {});
+    return reading;
+  }
+
+  async #read(tenantId: string): Promise<Board> {
+    const readAtMs = this.#clock.nowMs();
     const db = this.#database.tenant(tenantId);
-    const counts = await waitingCounts(db, tenantId, nowMs);
-    const groups = counts.map((row) => ({ ...row, waiting: Number(row.waiting) }));
+    const few = await waitingGroups(db, tenantId, readAtMs, FEW);
+    const isLarge = rowsOf(few) === FEW;
+    const free = isLarge
+      ? await waitingGroups(this.#database.lists(tenantId), tenantId, readAtMs, null)
+      : few;
+    const pinned = isLarge ? null : await pinnedRunners(db, tenantId, FEW);
     const cancels = new Map<string, string[]>();
     for (const { id, holder_id: holder } of await cancelRequests(db, tenantId)) {
       if (holder === null) continue;
@@ -121,12 +169,17 @@ export class WorkBoard {
       cancels.set(holder, ids);
     }
     return {
-      readAtMs: nowMs,
-      pinned: new Map(
-        groups.flatMap((group) => (group.runner_id === null ? [] : [[group.runner_id, group]])),
-      ),
-      free: groups.filter((group) => group.runner_id === null),
+      readAtMs,
+      free: free.filter(({ waiting }) => waiting > 0),
+      pinned:
+        pinned === null || rowsOf(pinned) === FEW
+          ? null
+          : new Set(pinned.map((row) => row.runner_id)),
       cancels,
+      isLarge,
     };
   }
 }
+
+const rowsOf = (groups: readonly { readonly looked: number }[]): number =>
+  groups.reduce((sum, { looked }) => sum + looked, 0);

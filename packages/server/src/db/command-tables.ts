@@ -23,6 +23,8 @@ export interface CommandTable {
   runner_id: string | null;
   holder_id: string | null;
   attempt: number;
+  /** How many of the attempts were given back. */
+  released: number;
   max_attempts: number;
   retry_on_fail: Flag;
   timeout_ms: number;

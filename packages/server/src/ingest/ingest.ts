@@ -43,7 +43,12 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     const survey = await surveyItems(deps, upload, reading);
     survey.takeFrame(reading.report);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
-    if (mustRefuse(survey.tally)) return await refuse(deps, upload, reading, survey);
+    const command = { command_id: upload.command_id ?? commandOf(reading.report) };
+    if (mustRefuse(survey.tally)) {
+      // A refused report belongs to its command, too: its runner finishes it all the same.
+      if (!isRehearsal(upload)) await holdLease(deps, db, { upload, scopes: 0 }, command);
+      return await refuse(deps, upload, reading, survey);
+    }
     const progress = {
       decoded_bytes: reading.document.decodedBytes,
       tool: toolOf(reading.report),
@@ -51,7 +56,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
       items_done: 0,
       analyses: 0,
       runs: JSON.stringify(reading.report.runs),
-      command_id: upload.command_id ?? commandOf(reading.report),
+      ...command,
     };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
     if (isRehearsal(upload)) await rehearse(deps, upload, reading, survey);

@@ -87,14 +87,15 @@ test('a runner that fits and is there has no reason against it', () => {
     hasScope: true,
     profile,
     offers: 2,
+    restMs: 0,
   } as const;
   assert.deepEqual(whyNot(fit, { runner_id: null, target: null }), []);
   const all = whyNot(
-    { ...fit, admin: 'paused', presence: 'never', hasScope: false, offers: 3 },
+    { ...fit, admin: 'paused', presence: 'never', hasScope: false, offers: 3, restMs: 4001 },
     { runner_id: 'other', target: null },
   );
   assert.deepEqual(
     all.map(({ code }) => code),
-    ['paused', 'scope_missing', 'pinned_elsewhere', 'offline', 'ignored'],
+    ['paused', 'scope_missing', 'pinned_elsewhere', 'offline', 'given_back', 'ignored'],
   );
 });

@@ -5,22 +5,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
-import { OfferCounts } from '../../src/commands/commands.rules.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
-import { createCommand } from '../../src/commands/operator-commands.ts';
+import { cancelCommand, createCommand } from '../../src/commands/operator-commands.ts';
 import { poll } from '../../src/commands/poll.ts';
 import { Waiting } from '../../src/commands/waiting.ts';
+import { type ReadyPlace, readySince } from '../../src/commands/wake.queries.ts';
 import { HINTS_MAX, hintsText, readHints } from '../../src/commands/wake.format.ts';
-import { Wake } from '../../src/commands/wake.ts';
-import { WorkBoard } from '../../src/commands/work-board.ts';
-import { type Database, openDatabase } from '../../src/db/db.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { insertTenant } from '../../src/keys/installation.queries.ts';
-import { createRunner } from '../../src/keys/runners.ts';
-import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
-import { createLogger } from '../../src/lib/log.ts';
-import { temporaryDirectory } from '../db/fixture.ts';
+import type { RunnerId } from '../../src/lib/ids.ts';
 import { eventually, TestClock } from '../harness.ts';
+import { copiesOf, DATABASES, newRunnerId, nodeOn, type Stage, stageOn } from './stage.ts';
 
 const T = '01900000-0000-7000-8000-000000000001';
 const ID = '01900000-0000-7000-8000-000000000002';
@@ -32,49 +25,11 @@ class StillClock extends TestClock {
   }
 }
 
-interface Stage {
-  readonly database: Database;
-  readonly tenantId: TenantId;
-  readonly close: () => Promise<void>;
-}
-
-async function stageOn(url: string | null): Promise<Stage> {
-  const { path: directory, remove } = await temporaryDirectory();
-  const database = await openDatabase({ url, directory });
-  await migrate(database, Date.now());
-  const tenantId = newId<TenantId>(Date.now());
-  await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
-  return {
-    database,
-    tenantId,
-    close: async () => {
-      await database.close();
-      await remove();
-    },
-  };
-}
-
-function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
-  const unwritten = () => null;
-  const offers = new OfferCounts();
-  const board = new WorkBoard(database, clock, unwritten, offers);
-  const wake = new Wake({ database, clock, log: createLogger('silent'), board });
-  wake.start();
-  const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
-  return { database, clock, board, wake, offers, unwritten, ...uploads };
-}
-
-async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {
-  const request = { name: 'waits' };
-  const { runner } = await createRunner(database, new TestClock(), tenantId, request, 'test');
-  return runner.id as RunnerId;
-}
-
 const waitOn = (node: CommandsDeps, { tenantId }: Stage, runnerId: RunnerId) =>
   poll(
     node,
     { tenantId, runnerId },
-    { limit: 10, ms: 600_000, gone: null, isStillGood: async () => true },
+    { limit: 10, ms: 600_000, gone: null, hasScope: true, isStillGood: async () => true },
   );
 
 describe('hints as text', () => {
@@ -106,7 +61,7 @@ describe('who hears', () => {
 
   test('of many that could take a command three hear of it, those who wait longest', () => {
     const waiting = new Waiting();
-    const tickets = Array.from({ length: 10 }, (_, n) => waiting.enterPoll(T, `runner ${n}`));
+    const tickets = Array.from({ length: 10 }, (_, n) => waiting.enterPoll(T, `runner ${n}`, 0));
     for (const [n, ticket] of tickets.entries()) ticket.takes = () => n !== 1;
     waiting.ready(command);
     const heard = () => tickets.flatMap(({ signal }, n) => (signal.aborted ? [n] : []));
@@ -115,19 +70,28 @@ describe('who hears', () => {
     assert.deepEqual(heard(), [0, 2, 3, 4, 5, 6], 'the next round goes on');
   });
 
+  test('what somebody was offered in vain is passed on to those who came last', () => {
+    const waiting = new Waiting();
+    const tickets = [9, 1, 2, 8, 3, 7].map((cameMs) => waiting.enterPoll(T, 'a', cameMs));
+    for (const [n, ticket] of tickets.entries()) ticket.takes = () => n !== 0;
+    waiting.passOn(command);
+    const heard = tickets.flatMap(({ signal }, n) => (signal.aborted ? [n] : []));
+    assert.deepEqual(heard, [3, 4, 5]);
+  });
+
   test('one who is still looking hears of everything, and a pinned command only its runner', () => {
     const waiting = new Waiting();
-    const looking = waiting.enterPoll(T, 'a');
+    const looking = waiting.enterPoll(T, 'a', 0);
     waiting.ready(command);
     assert.equal(looking.signal.aborted, true);
-    const [other, own] = [waiting.enterPoll(T, 'b'), waiting.enterPoll(T, 'c')];
+    const [other, own] = [waiting.enterPoll(T, 'b', 0), waiting.enterPoll(T, 'c', 0)];
     waiting.ready({ ...command, runner_id: 'c' });
     assert.deepEqual([other.signal.aborted, own.signal.aborted], [false, true]);
   });
 
   test('who has left hears nothing, and nothing is kept of it', () => {
     const waiting = new Waiting();
-    const ticket = waiting.enterPoll(T, 'a');
+    const ticket = waiting.enterPoll(T, 'a', 0);
     ticket.takes = () => true;
     waiting.leavePoll(T, 'a', ticket);
     assert.equal(waiting.hasPolls(), false);
@@ -136,11 +100,6 @@ describe('who hears', () => {
     assert.equal(ticket.signal.aborted, false);
   });
 });
-
-const DATABASES = [
-  ['sqlite', async () => null],
-  ['postgres', testDatabaseUrl],
-] as const;
 
 for (const [name, urlOf] of DATABASES) {
   describe(`news on ${name}`, { concurrency: false }, () => {
@@ -183,6 +142,65 @@ for (const [name, urlOf] of DATABASES) {
         [id],
       );
       await Promise.all([here.wake.stop(), there.wake.stop()]);
+    });
+
+    test('a command that is one of very many for one instant reaches who waits for it', async () => {
+      const node = nodeOn(stage, new TestClock());
+      const [busy, runnerId] = [await newRunnerId(stage), await newRunnerId(stage)];
+      const request = { type: 'test', runner_id: busy };
+      const model = await createCommand(node, stage.tenantId, request, 'test');
+      const at = node.clock.nowMs() + 700;
+      const then = { scheduled_at: at, ready_at: at };
+      await copiesOf(stage, model, 2500, then);
+      const own = await copiesOf(stage, model, 1, { ...then, runner_id: runnerId });
+      const rows = await waitOn(node, stage, runnerId);
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        own,
+      );
+      await node.wake.stop();
+    });
+
+    test('a clock that jumps doesn’t change who is about to claim what', async () => {
+      const clock = new StillClock();
+      const node = nodeOn(stage, clock);
+      const offered = async (): Promise<string[]> => {
+        const holder = { tenantId: stage.tenantId, runnerId: await newRunnerId(stage) };
+        const wish = { limit: 1, ms: 0, gone: null, hasScope: true, isStillGood: async () => true };
+        return (await poll(node, holder, wish)).map(({ id }) => id);
+      };
+      const made: string[] = [];
+      for (let n = 0; n < 2; n += 1) {
+        const row = await createCommand(node, stage.tenantId, { type: 'test' }, 'test');
+        made.push(row.id);
+      }
+      const first = await offered();
+      clock.advance(3_600_000);
+      assert.deepEqual([first, await offered()], [[made[0]], [made[1]]]);
+      clock.age(1000);
+      assert.deepEqual(await offered(), [made[0]]);
+      for (const id of made) await cancelCommand(node, stage.tenantId, id);
+      await node.wake.stop();
+    });
+
+    test('of many commands for one instant a look passes over none', async () => {
+      const node = nodeOn(stage, new StillClock());
+      const request = { type: 'test', runner_id: await newRunnerId(stage) };
+      const model = await createCommand(node, stage.tenantId, request, 'test');
+      await node.wake.stop();
+      const at = model.ready_at - 3_600_000;
+      const made = await copiesOf(stage, model, 25, { ready_at: at });
+      const seen: string[] = [];
+      let place: ReadyPlace = { ready_at: at, id: null };
+      while (true) {
+        const db = stage.database.systemLists();
+        const rows = await readySince(db, place, at, 10);
+        seen.push(...rows.map(({ id }) => id));
+        const last = rows.at(-1);
+        if (last === undefined) break;
+        place = last;
+      }
+      assert.deepEqual(seen, made.toSorted());
     });
 
     test('stopping answers who waits, and who comes later doesn’t wait', async () => {

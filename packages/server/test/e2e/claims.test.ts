@@ -73,4 +73,19 @@ describe('claims raced by three processes', () => {
     }
     assert.equal((items as Fields[]).length, COMMANDS);
   });
+
+  test('when the whole fleet claims one command at the same moment, one has it and all others are told', async () => {
+    for (let n = 0; n < NODES; n += 1) {
+      const { id } = ok(await operate(n, '/commands', { type: 'rush' }), 201);
+      const path = `/api/v1/agent/commands/${String(id)}/acknowledge`;
+      const answers = await Promise.all(
+        keys.map((key, runner) => send(at(runner), { method: 'POST', path, key })),
+      );
+      const [won, lost] = [200, 409].map((code) => answers.filter(({ status }) => status === code));
+      assert.deepEqual([won?.length, lost?.length], [1, keys.length - 1]);
+      for (const answer of lost ?? []) problemOf(answer, 'command_claimed');
+      const shown = ok(await operate(n, `/commands/${String(id)}`));
+      assert.equal((shown['attempts'] as Fields[]).length, 1);
+    }
+  });
 });

@@ -1,8 +1,8 @@
--- commands: claimable
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) order by "priority", "id" limit $5
+-- commands: pending for one
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" = $2 order by "priority", "id" limit $3) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $4 and "status" = 'pending' and "runner_id" is null order by "priority", "id" limit $5) as "free" order by "priority", "id" limit $6
 
--- commands: claimable, next page
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("runner_id" is null or "runner_id" = $2) and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4) and "priority" >= $5 and ("priority" > $6 or "id" > $7) order by "priority", "id" limit $8
+-- commands: pending for one, next page
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" = $2 and (priority, id) > ($3, $4::uuid) order by "priority", "id" limit $5) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = $6 and "status" = 'pending' and "runner_id" is null and (priority, id) > ($7, $8::uuid) order by "priority", "id" limit $9) as "free" order by "priority", "id" limit $10
 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = $1 and "id" in ($2, $3) and "status" = 'pending' and ("expires_at" is null or "expires_at" > $4)
@@ -23,19 +23,22 @@ delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id
 select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < $1 and "kind" = $2 and ("parent_key_id" is not null or "created_by" like $3) and ("state" in ($4, $5) or "expires_at" < $6) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit $7 for update skip locked
 
 -- commands: due among
-select "id", "runner_id", "target" from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4)
+select "id", "runner_id", "target" from "command" where "tenant_id" = $1 and "status" = 'pending' and "id" = any($2::uuid[]) and (("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4))
 
 -- commands: held by
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = $1 and "holder_id" in ($2, $3) and "status" in ('acknowledged', 'running') group by "holder_id"
 
 -- commands: ready since
-select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" >= $1 and "ready_at" <= $2 order by "ready_at" limit $3
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= $1 and "ready_at" >= $2 order by "ready_at", "id" limit $3
+
+-- commands: ready since, next page
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= $1 and (ready_at, id) > ($2, $3::uuid) order by "ready_at", "id" limit $4
 
 -- commands: ready among
 select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in ($1) and "id" in ($2) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $3)
 
 -- commands: uploads for one
-select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" in ($3) order by "id" desc limit $4
+select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" in ($3) and "rehearsal" = $4 order by "id" desc limit $5
 
 -- commands: grow a log
 update "command" set "log_lines" = $1, "log_bytes" = $2, "log_dropped" = $3 where "tenant_id" = $4 and "id" = $5 and "status" = $6 and "attempt" = $7 and "holder_id" = $8 and "log_lines" = $9 and "log_dropped" = $10
@@ -46,23 +49,44 @@ select * from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "en
 -- keys: of several runners
 select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
 
--- commands: waiting counts
-select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = $1 and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= $2) and ("expires_at" is null or "expires_at" > $3) group by "runner_id", "target"
+-- commands: waiting for anybody
+select "target", count(due) as "waiting", count(*) as "looked" from (select "target", case when (("scheduled_at" is null or "scheduled_at" <= $1) and ("expires_at" is null or "expires_at" > $2)) then 1 end as "due" from "command" where "tenant_id" = $3 and "status" = 'pending' and "runner_id" is null limit $4) as "some" group by "target"
+
+-- commands: who has something of its own
+select "runner_id", count(*) as "looked" from (select "runner_id" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" is not null limit $2) as "some" group by "runner_id"
+
+-- commands: how much of its own
+select count(*) as "count" from (select "id" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" = $2 and (("scheduled_at" is null or "scheduled_at" <= $3) and ("expires_at" is null or "expires_at" > $4)) limit $5) as "some"
+
+-- commands: how many wait
+select count(*) as "count" from "command" where "tenant_id" = $1 and "status" = 'pending' and "runner_id" is null union all select count(*) as "count" from "command" where "tenant_id" = $2 and "status" = 'pending' and "runner_id" is not null
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = $1 and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit $2
 
+-- commands: drop what was given back
+delete from "command_attempt" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" = $3 and "outcome" = $4 and "attempt" < $5
+
 -- commands: guarded move
 update "command" set "status" = $1 where "tenant_id" = $2 and "id" = $3 and "status" = $4 and "attempt" = $5 and "cancel_requested_at" is null and "holder_id" = $6
 
--- commands: renew leases
-update "command" set "lease_until" = $1 where "tenant_id" = $2 and "holder_id" = $3 and "status" in ('acknowledged', 'running') and "lease_until" < $4 and "deadline_at" > $5
+-- commands: held leases
+select "tenant_id", "id", "status", "holder_id", "attempt", "lease_until", "deadline_at" from "command" where "status" in ('acknowledged', 'running') and "lease_until" is not null order by "lease_until"
+
+-- commands: extend leases
+update "command" as "stored" set "lease_until" = case when "stored"."lease_until" > "given"."lease_until" then "stored"."lease_until" else "given"."lease_until" end from json_populate_recordset(null::"command", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id" and "stored"."status" = "given"."status" and "stored"."holder_id" = "given"."holder_id" and "stored"."attempt" = "given"."attempt"
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < $1 order by "lease_until" limit $2 for update skip locked
 
--- commands: cancel what nobody may take
-update "command" set "status" = $1, "reason" = $2, "completed_at" = $3 where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = $4)
+-- commands: what nobody may take
+select "command"."tenant_id", "command"."id" from "runner" cross join "command" where "runner"."admin" = 'revoked' and "command"."tenant_id" = "runner"."tenant_id" and "command"."runner_id" = "runner"."id" and "command"."status" = 'pending' and "command"."runner_id" is not null limit $1
+
+-- commands: what is outdated
+select "tenant_id", "id" from "command" where "status" = 'pending' and "expires_at" <= $1 order by "expires_at" limit $2
+
+-- commands: end what waits
+update "command" set "status" = $1, "reason" = $2, "completed_at" = $3 where "tenant_id" = $4 and "id" = any($5::uuid[]) and "status" = 'pending'
 
 -- keys: revoke
 update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or ("parent_key_id" = $4 and "created_by" = $5 and "state" in ($6, $7)))

@@ -13,6 +13,7 @@ import * as commandLog from '../../src/commands/command-log.queries.ts';
 import * as history from '../../src/commands/command-history.queries.ts';
 import * as commandUploads from '../../src/commands/command-uploads.queries.ts';
 import * as commands from '../../src/commands/command.queries.ts';
+import * as pending from '../../src/commands/pending.queries.ts';
 import * as wake from '../../src/commands/wake.queries.ts';
 import type { Db } from '../../src/db/db.ts';
 import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
@@ -39,6 +40,8 @@ const ASSET = { kind_class: 'repository', value: 'a' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
 const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, cancel_requested_at: null, log_lines: 1, log_dropped: 0 } as const;
 
+const LEASE = { tenant_id: ID, id: ID, status: 'running', holder_id: ID, attempt: 1, lease_until: 2 } as const;
+
 const SIGN = {
   tenant_id: ID,
   id: ID,
@@ -60,29 +63,39 @@ const REPORT = {
 };
 
 const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
-  'commands: claimable': (db) => commands.claimable(db, ID, ID, 1, null, 10),
-  'commands: claimable, next page': (db) =>
-    commands.claimable(db, ID, ID, 1, { id: ID, priority: 2 }, 10),
-  'commands: pending by ids': (db) => commands.pendingByIds(db, ID, [ID, ID], 1),
+  'commands: pending for one': (db) => pending.pendingFor(db, ID, ID, null, 10),
+  'commands: pending for one, next page': (db) =>
+    pending.pendingFor(db, ID, ID, { id: ID, priority: 2 }, 10),
+  'commands: pending by ids': (db) => pending.pendingByIds(db, ID, [ID, ID], 1),
   'commands: ended': (db) => history.endedCommands(db, 1, { completed_at: 1, id: ID }, 10),
   'commands: some lines of a log': (db) => history.deleteSomeLogLines(db, ID, ID, 10),
   'commands: delete': (db) => history.deleteCommands(db, ID, [ID]),
   'scans: delete some': (db) => scans.deleteSomeSessions(db, 1, 10),
   'keys: delete unused': (db) => keys.deleteSomeUnusedKeys(db, 1, 2, 10),
-  'commands: due among': (db) => commands.dueAmong(db, ID, [ID, ID], 1),
+  'commands: due among': (db) => pending.dueAmong(db, ID, [ID, ID], 1),
   'commands: held by': (db) => commands.heldBy(db, ID, [ID, ID]),
-  'commands: ready since': (db) => wake.readySince(db, 1, 2, 10),
+  'commands: ready since': (db) => wake.readySince(db, { ready_at: 1, id: null }, 2, 10),
+  'commands: ready since, next page': (db) =>
+    wake.readySince(db, { ready_at: 1, id: ID }, 2, 10),
   'commands: ready among': (db) => wake.readyAmong(db, [{ tenantId: ID, id: ID }], 1),
   'commands: uploads for one': (db) => commandUploads.uploadsFor(db, ID, ID, [ID], 10),
   'commands: grow a log': (db) => commandLog.growLog(db, COMMAND as unknown as commands.CommandRow, 2, 20, 0),
   'commands: lines of a log': (db) => commandLog.readLogLines(db, ID, ID, 10, 100),
   'keys: of several runners': (db) => keyScopes.goodKeysOf(db, ID, [ID, ID]),
-  'commands: waiting counts': (db) => commands.waitingCounts(db, ID, 1),
+  'commands: waiting for anybody': (db) => pending.waitingGroups(db, ID, 1, 10),
+  'commands: who has something of its own': (db) => pending.pinnedRunners(db, ID, 10),
+  'commands: how much of its own': (db) => pending.countPinned(db, ID, ID, 1, 10),
+  'commands: how many wait': (db) => pending.countPending(db, ID),
   'commands: cancel requests': (db) => commands.cancelRequests(db, ID),
+  'commands: drop what was given back': (db) => commands.forgetReleased(db, COMMAND, ID, 2),
   'commands: guarded move': (db) => commands.moveCommand(db, COMMAND, { status: 'completed' }),
-  'commands: renew leases': (db) => commands.renewLeases(db, ID, ID, 2, 1),
+  'commands: held leases': (db) => commands.heldLeases(db),
+  'commands: extend leases': (db) => commands.saveLeases(db, [LEASE]),
   'commands: lost leases': (db) => commands.lostCommands(db, 1, 10),
-  'commands: cancel what nobody may take': (db) => commands.cancelOrphaned(db, 1),
+  'commands: what nobody may take': (db) => pending.orphaned(db, 10),
+  'commands: what is outdated': (db) => pending.outdated(db, 1, 10),
+  'commands: end what waits': (db) =>
+    pending.endPending(db, ID, [ID, ID], { status: 'expired', reason: null, completed_at: 1 }),
   'keys: revoke': (db) => keys.revokeKeyRow(db, ID, 'key'),
   'commands: page': (db) =>
     commands.pageCommands(db, ID, { status: 'pending', type: 'scan', runnerId: ID, after: ID, limit: 10 }),

@@ -1,8 +1,8 @@
--- commands: claimable
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) order by "priority", "id" limit ?
+-- commands: pending for one
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" = ? order by "priority", "id" limit ?) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null order by "priority", "id" limit ?) as "free" order by "priority", "id" limit ?
 
--- commands: claimable, next page
-select "id", "priority", "runner_id", "target" from "command" where "tenant_id" = ? and "status" = 'pending' and ("runner_id" is null or "runner_id" = ?) and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) and "priority" >= ? and ("priority" > ? or "id" > ?) order by "priority", "id" limit ?
+-- commands: pending for one, next page
+select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" = ? and (priority, id) > (?, ?) order by "priority", "id" limit ?) as "mine" union all select * from (select "id", "priority", "runner_id", "target", "scheduled_at", "expires_at" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null and (priority, id) > (?, ?) order by "priority", "id" limit ?) as "free" order by "priority", "id" limit ?
 
 -- commands: pending by ids
 select * from "command" where "tenant_id" = ? and "id" in (?, ?) and "status" = 'pending' and ("expires_at" is null or "expires_at" > ?)
@@ -23,19 +23,22 @@ delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id
 select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < ? and "kind" = ? and ("parent_key_id" is not null or "created_by" like ?) and ("state" in (?, ?) or "expires_at" < ?) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit ?
 
 -- commands: due among
-select "id", "runner_id", "target" from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)
+select "id", "runner_id", "target" from "command" where "tenant_id" = ? and "status" = 'pending' and "id" in (select unhex(value, '-') from json_each(?)) and (("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?))
 
 -- commands: held by
 select "holder_id", count(*) as "held" from "command" where "tenant_id" = ? and "holder_id" in (?, ?) and "status" in ('acknowledged', 'running') group by "holder_id"
 
 -- commands: ready since
-select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" >= ? and "ready_at" <= ? order by "ready_at" limit ?
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= ? and "ready_at" >= ? order by "ready_at", "id" limit ?
+
+-- commands: ready since, next page
+select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "status" = 'pending' and "ready_at" <= ? and (ready_at, id) > (?, ?) order by "ready_at", "id" limit ?
 
 -- commands: ready among
 select "tenant_id", "id", "runner_id", "target", "ready_at" from "command" where "tenant_id" in (?) and "id" in (?) and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?)
 
 -- commands: uploads for one
-select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner_id" in (?) order by "id" desc limit ?
+select "id", "runner_id", "state", "tool", "received_at", "finished_at", "receipt" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner_id" in (?) and "rehearsal" = ? order by "id" desc limit ?
 
 -- commands: grow a log
 update "command" set "log_lines" = ?, "log_bytes" = ?, "log_dropped" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "holder_id" = ? and "log_lines" = ? and "log_dropped" = ?
@@ -46,23 +49,44 @@ select * from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_
 -- keys: of several runners
 select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
 
--- commands: waiting counts
-select "runner_id", "target", count(*) as "waiting" from "command" where "tenant_id" = ? and "status" = 'pending' and ("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?) group by "runner_id", "target"
+-- commands: waiting for anybody
+select "target", count(due) as "waiting", count(*) as "looked" from (select "target", case when (("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)) then 1 end as "due" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null limit ?) as "some" group by "target"
+
+-- commands: who has something of its own
+select "runner_id", count(*) as "looked" from (select "runner_id" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is not null limit ?) as "some" group by "runner_id"
+
+-- commands: how much of its own
+select count(*) as "count" from (select "id" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" = ? and (("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)) limit ?) as "some"
+
+-- commands: how many wait
+select count(*) as "count" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null union all select count(*) as "count" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is not null
 
 -- commands: cancel requests
 select "id", "holder_id" from "command" where "tenant_id" = ? and "status" in ('acknowledged', 'running') and "holder_id" is not null and "cancel_requested_at" is not null limit ?
 
+-- commands: drop what was given back
+delete from "command_attempt" where "tenant_id" = ? and "command_id" = ? and "runner_id" = ? and "outcome" = ? and "attempt" < ?
+
 -- commands: guarded move
 update "command" set "status" = ? where "tenant_id" = ? and "id" = ? and "status" = ? and "attempt" = ? and "cancel_requested_at" is null and "holder_id" = ?
 
--- commands: renew leases
-update "command" set "lease_until" = ? where "tenant_id" = ? and "holder_id" = ? and "status" in ('acknowledged', 'running') and "lease_until" < ? and "deadline_at" > ?
+-- commands: held leases
+select "tenant_id", "id", "status", "holder_id", "attempt", "lease_until", "deadline_at" from "command" where "status" in ('acknowledged', 'running') and "lease_until" is not null order by "lease_until"
+
+-- commands: extend leases
+update "command" as "stored" set "lease_until" = case when "stored"."lease_until" > "given"."lease_until" then "stored"."lease_until" else "given"."lease_until" end from (select ? as "tenant_id", ? as "id", ? as "status", ? as "holder_id", ? as "attempt", ? as "lease_until") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id" and "stored"."status" = "given"."status" and "stored"."holder_id" = "given"."holder_id" and "stored"."attempt" = "given"."attempt"
 
 -- commands: lost leases
 select * from "command" where "status" in ('acknowledged', 'running') and "lease_until" < ? order by "lease_until" limit ?
 
--- commands: cancel what nobody may take
-update "command" set "status" = ?, "reason" = ?, "completed_at" = ? where "status" = 'pending' and "runner_id" is not null and exists (select "runner"."id" from "runner" where "runner"."tenant_id" = "command"."tenant_id" and "runner"."id" = "command"."runner_id" and "runner"."admin" = ?)
+-- commands: what nobody may take
+select "command"."tenant_id", "command"."id" from "runner" cross join "command" where "runner"."admin" = 'revoked' and "command"."tenant_id" = "runner"."tenant_id" and "command"."runner_id" = "runner"."id" and "command"."status" = 'pending' and "command"."runner_id" is not null limit ?
+
+-- commands: what is outdated
+select "tenant_id", "id" from "command" where "status" = 'pending' and "expires_at" <= ? order by "expires_at" limit ?
+
+-- commands: end what waits
+update "command" set "status" = ?, "reason" = ?, "completed_at" = ? where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) and "status" = 'pending'
 
 -- keys: revoke
 update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("parent_key_id" = ? and "created_by" = ? and "state" in (?, ?)))

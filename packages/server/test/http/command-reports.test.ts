@@ -196,6 +196,37 @@ for (const backend of BACKENDS) {
     });
   });
 
+  describe(`uploads that change nothing, on ${backend}`, { concurrency: false }, () => {
+    const shown = async (id: string): Promise<unknown[][]> =>
+      ((await showCommand(world, id))['uploads'] as Fields[]).map(({ id: upload, state }) => [
+        upload,
+        state,
+      ]);
+
+    test('a refused report is shown with the scan that it can only belong to', async () => {
+      const runner = await newRunner(world);
+      const payload = { scanner: 'semgrep', target: 'https://github.com/acme/refused' };
+      const id = await newCommand(world, { type: 'scan', payload, runner_id: runner.id });
+      ok(await move(world, runner.key, id, 'acknowledge'));
+      const log = {
+        version: '2.1.0',
+        runs: [{ tool: { driver: { name: 'semgrep' } }, results: [7] }],
+      };
+      const answer = await runnerCall(world, runner.key, '/ingest/sarif', log);
+      const refusal = problemOf(answer, 'report_refused');
+      assert.deepEqual(await shown(id), [[refusal['upload_id'], 'refused']]);
+    });
+
+    test('a dry run is no upload of the command that it names', async () => {
+      const id = await held();
+      const headers = { 'x-openctem-command-id': id };
+      const report = ctis([ctisFinding()], { repository: `github.com/acme/${id}` });
+      const answer = await runnerCall(world, one.key, '/ingest/validate', report, headers);
+      assert.ok(answer.status < 300, answer.text);
+      assert.deepEqual(await shown(id), []);
+    });
+  });
+
   describe(`payloads on ${backend}`, { concurrency: false }, () => {
     const create = async (body: Fields): Promise<Answer> =>
       await send(world.url, {

@@ -119,6 +119,23 @@ for (const backend of BACKENDS) {
       }
     });
 
+    test('a result that is too large is cut visibly, and its repeat is still known', async () => {
+      const id = await brought(['acknowledge']);
+      const result = {
+        findings: Array.from({ length: 40_000 }, (_, n) => `finding ${n} "quoted"`),
+      };
+      const done = ok(await move(world, one.key, id, 'complete', { result }));
+      assert.equal(done['status'], 'completed');
+      const kept = done['result'] as Fields;
+      const text = JSON.stringify(result);
+      assert.deepEqual([kept['truncated'], kept['bytes']], [true, Buffer.byteLength(text)]);
+      const start = String(kept['start']);
+      assert.ok(start.endsWith('…') && text.startsWith(start.slice(0, -1)));
+      assert.deepEqual(ok(await move(world, one.key, id, 'complete', { result })), done);
+      result.findings[39_999] = 'another';
+      problemOf(await move(world, one.key, id, 'complete', { result }), 'transition_conflict');
+    });
+
     test('complete without a body, with an empty or a broken one, has no result (RP §5.3)', async () => {
       for (const body of ['', '{}', '{"result":null}', '{"result"']) {
         const id = await brought(['acknowledge', 'start']);
@@ -300,6 +317,17 @@ for (const backend of BACKENDS) {
       world.server.clock.advance(61_000);
       assert.ok((await idsOf(one)).includes(id));
       ok(await move(world, one.key, id, 'acknowledge'));
+    });
+
+    test('what would expire before it may be claimed is not created', async () => {
+      const at = (seconds: number): string =>
+        new Date(world.server.clock.nowMs() + seconds * 1000).toISOString();
+      const body = { type: 'test', expires_in: 60, scheduled_at: at(61) };
+      const path = '/api/v1/commands';
+      const problem = await operate(world, world.own.analyst, path, body, 400);
+      assert.equal(problem['code'], 'invalid_body');
+      assert.equal((problem['errors'] as Fields[])[0]?.['pointer'], '/scheduled_at');
+      await operate(world, world.own.analyst, path, { ...body, scheduled_at: at(50) }, 201);
     });
 
     test('what was given back and then canceled can’t be claimed again by who had it', async () => {

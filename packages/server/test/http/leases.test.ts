@@ -76,6 +76,25 @@ for (const backend of BACKENDS) {
       assert.equal((await showCommand(world, id))['status'], 'failed');
     });
 
+    test('what was given back doesn’t count against max_attempts, and few of such attempts are kept', async () => {
+      const runner = await newRunner(world);
+      const id = await newCommand(world, { runner_id: runner.id, max_attempts: 2 });
+      for (let n = 0; n < 30; n += 1) {
+        ok(await move(world, runner.key, id, 'acknowledge'));
+        ok(await move(world, runner.key, id, 'release'));
+      }
+      const { attempt, released, attempts } = await showCommand(world, id);
+      assert.deepEqual([attempt, released], [30, 30]);
+      assert.equal((attempts as Fields[]).length, 21);
+      ok(await move(world, runner.key, id, 'release'), 200);
+      ok(await move(world, runner.key, id, 'acknowledge'));
+      await world.server.pass(LEASE_OVER_MS);
+      await becomes(id, 'pending');
+      ok(await move(world, runner.key, id, 'acknowledge'));
+      await world.server.pass(LEASE_OVER_MS);
+      assert.equal((await becomes(id, 'failed'))['reason'], 'runner_lost');
+    });
+
     test('any sign of life renews leases, but only until the timeout; what is listed, beyond it', async () => {
       const lister = await newRunner(world);
       const silent = await newRunner(world);

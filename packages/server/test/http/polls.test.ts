@@ -5,9 +5,10 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { BACKENDS, eventually } from '../harness.ts';
-import { type Answer, listOf, ok, problemOf, send } from './wire.ts';
+import { type Answer, type Fields, listOf, ok, problemOf, send } from './wire.ts';
 import {
   keyIdOf,
+  look,
   move,
   newCommand,
   newKey,
@@ -102,6 +103,50 @@ for (const backend of BACKENDS) {
         assert.deepEqual(ids(await poll(world, runner.key, `?wait=${wait}`)), []);
     });
 
+    test('a runner that takes one thing at a time ignores nothing of what it was offered', async () => {
+      const runner = await newRunner(world);
+      const made: string[] = [];
+      for (let n = 0; n < 6; n += 1)
+        made.push(await newCommand(world, { runner_id: runner.id, priority: 'critical' }));
+      for (let n = 0; n < 5; n += 1) {
+        assert.deepEqual(ids(await poll(world, runner.key, '?limit=100&wait=60')), made.slice(n));
+        ok(await move(world, runner.key, String(made[n]), 'acknowledge'));
+      }
+      const low = await newCommand(world, { runner_id: runner.id, priority: 'low' });
+      assert.deepEqual(ids(await poll(world, runner.key, '?wait=60')), [made[5], low]);
+    });
+
+    test('what a runner gave back is offered to others at once, and to it after a rest', async () => {
+      const [one, two] = [await newRunner(world), await newRunner(world)];
+      const id = await newCommand(world, { priority: 'critical' });
+      ok(await move(world, one.key, id, 'acknowledge'));
+      ok(await move(world, one.key, id, 'release'));
+      assert.equal(ids(await poll(world, one.key)).includes(id), false);
+      const why = `/api/v1/commands/${id}/waiting?limit=250`;
+      const { items } = await look(world, world.own.viewer, why);
+      const reasons = (items as Fields[])
+        .filter((each) => each['runner_id'] === one.id)
+        .flatMap((each) => each['reasons'] as Fields[]);
+      assert.deepEqual(
+        reasons.map(({ code }) => code),
+        ['given_back'],
+      );
+      assert.equal(ids(await poll(world, two.key)).includes(id), true);
+      world.server.clock.age(5000);
+      assert.equal(ids(await poll(world, one.key)).includes(id), true);
+      ok(await move(world, two.key, id, 'acknowledge'));
+    });
+
+    test('a poll that waits while a command rests is answered with it when it has rested', async () => {
+      const runner = await newRunner(world);
+      const id = await newCommand(world, { runner_id: runner.id });
+      ok(await move(world, runner.key, id, 'acknowledge'));
+      ok(await move(world, runner.key, id, 'release'));
+      world.server.clock.age(4500);
+      assert.deepEqual(ids(await poll(world, runner.key)), []);
+      assert.deepEqual(ids(await poll(world, runner.key, '?wait=60')), [id]);
+    });
+
     test('what a client keeps ignoring does not end its waiting polls, but comes at their end', async () => {
       const runner = await newRunner(world);
       const ignored = await newCommand(world, { type: 'odd', runner_id: runner.id });
@@ -115,13 +160,43 @@ for (const backend of BACKENDS) {
   });
 
   describe(`the end of waiting on ${backend}`, { concurrency: false }, () => {
-    test('a paused runner is answered [] at once, and gets nothing while it is paused', async () => {
+    const administer = async (runner: Runner, verb: 'pause' | 'resume'): Promise<void> => {
+      await operate(world, world.own.admin, `/api/v1/runners/${runner.id}/${verb}`, undefined, 200);
+    };
+
+    test('a runner that is paused while it waits is answered [] at once, and gets nothing while it is paused', async () => {
       const runner = await newRunner(world);
       const { answer } = await waiting(runner);
-      await operate(world, world.own.admin, `/api/v1/runners/${runner.id}/pause`, undefined, 200);
+      await administer(runner, 'pause');
       assert.deepEqual(ids(await answer), []);
       await newCommand(world, { runner_id: runner.id });
-      assert.deepEqual(ids(await poll(world, runner.key, '?wait=60')), []);
+      assert.deepEqual(ids(await poll(world, runner.key)), []);
+      assert.deepEqual(ids(await poll(world, runner.key, '?wait=1')), []);
+    });
+
+    test('who asks while it is paused waits until it is resumed, or to the end', async () => {
+      const runner = await newRunner(world);
+      await administer(runner, 'pause');
+      const id = await newCommand(world, { runner_id: runner.id });
+      const { answer } = await waiting(runner);
+      // Whatever else it is told of, it is still paused.
+      await newCommand(world, { runner_id: runner.id, priority: 'low' });
+      await administer(runner, 'resume');
+      assert.equal(ids(await answer)[0], id);
+    });
+
+    test('a key that may not claim waits as long as it asked, for nothing', async () => {
+      const runner = await newRunner(world);
+      const narrow = await newKey(world, runner.id, { scopes: ['heartbeat'] });
+      const id = await newCommand(world, { runner_id: runner.id });
+      let isAnswered = false;
+      // It is answered when the server of these tests stops.
+      void poll(world, narrow, '?wait=60').finally(() => {
+        isAnswered = true;
+      });
+      assert.deepEqual(ids(await poll(world, narrow)), []);
+      assert.deepEqual(ids(await poll(world, runner.key, '?wait=60')), [id]);
+      assert.equal(isAnswered, false);
     });
 
     test('a key that was revoked while its poll waits is handed nothing', async () => {

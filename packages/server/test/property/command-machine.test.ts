@@ -34,7 +34,7 @@ import {
 const EVENTS: readonly RunnerEvent[] = ['acknowledge', 'start', 'complete', 'fail', 'release'];
 const runner = fc.nat(RUNNERS - 1);
 
-const setting: fc.Arbitrary<Setting> = fc.record({
+const anySetting: fc.Arbitrary<Setting> = fc.record({
   pinned: fc.option(runner, { nil: null }),
   lacking: fc.option(runner, { nil: null }),
   maxAttempts: fc.integer({ min: 1, max: 3 }),
@@ -42,6 +42,10 @@ const setting: fc.Arbitrary<Setting> = fc.record({
   expiresAfter: fc.option(fc.integer({ min: 1, max: 4 }), { nil: null, freq: 2 }),
   scheduledAfter: fc.option(fc.constant(1), { nil: null, freq: 5 }),
 });
+/** What could never be claimed can't be created. */
+const setting = anySetting.filter(
+  ({ expiresAfter, scheduledAfter }) => (expiresAfter ?? Infinity) > (scheduledAfter ?? 0),
+);
 
 const call: fc.Arbitrary<Act> = fc.record({
   kind: fc.constant('call' as const),
@@ -160,6 +164,8 @@ test('a command is lost or failed at most max_attempts times; giving it back doe
         const gaveBack = act.kind === 'call' && act.event === 'release' && isHeld(earlier.status);
         if (gaveBack && !isHeld(later.status)) released += 1;
         assert.ok(later.attempt <= setting.maxAttempts + released, `attempt ${later.attempt}`);
+        const isWornOut = later.status === 'failed' && later.reason === 'runner_lost';
+        if (isWornOut) assert.equal(later.attempt - released, setting.maxAttempts);
       });
     }),
     { numRuns: 800 },

@@ -96,6 +96,7 @@ export class PureWorld implements World {
       runnerId: setting.pinned === null ? null : nameOf(setting.pinned),
       holderId: null,
       attempt: 0,
+      released: 0,
       maxAttempts: setting.maxAttempts,
       retryOnFail: setting.retryOnFail,
       scheduledAt: after(setting.scheduledAfter),
@@ -192,7 +193,9 @@ export class PureWorld implements World {
       this.#end(attempt, outcome, answer);
     }
     const free = to === 'pending' || (event === 'fail' && unclaimed);
-    this.#state = { ...this.#state, status: to, attempt, holderId: free ? null : runner };
+    const released = this.#state.released + (outcome === 'released' ? 1 : 0);
+    const holderId = free ? null : runner;
+    this.#state = { ...this.#state, status: to, attempt, released, holderId };
     this.#reason = decision.reason;
   }
 

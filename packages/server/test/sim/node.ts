@@ -229,7 +229,13 @@ export class ServerNode {
       case 'poll': {
         if (caller.paused) return [];
         const isStillGood = async (): Promise<boolean> => true;
-        const rows = await poll(deps, caller, { limit: 5, ms: 0, gone: null, isStillGood });
+        const rows = await poll(deps, caller, {
+          limit: 5,
+          ms: 0,
+          gone: null,
+          hasScope: true,
+          isStillGood,
+        });
         return rows.map(({ id }) => id);
       }
       case 'renew': {

@@ -161,6 +161,8 @@ export class RunnerActor implements Keyring {
     const mayRelease = this.era === 'sdk' && !isCalm;
     if (this.#canceled.has(commandId) || (mayRelease && random.chance(0.3))) {
       await this.#transition('release', commandId, fence, null);
+      // It isn't offered that for a while, but may think better of it by itself.
+      if (mayRelease && random.chance(0.5)) await this.#take(commandId);
     } else {
       await this.#say(random.chance(0.3) ? 'fail' : 'complete', work);
     }

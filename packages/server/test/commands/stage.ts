@@ -1,0 +1,78 @@
+// The stories of commands over an empty database with one tenant, without HTTP: for tests of what no call shows, and of
+// several nodes that share a database.
+
+import { testDatabaseUrl } from '../../../../tools/postgres.ts';
+import type { CommandRow } from '../../src/commands/command.queries.ts';
+import { OfferCounts } from '../../src/commands/commands.rules.ts';
+import type { CommandsDeps } from '../../src/commands/commands.ts';
+import { Wake } from '../../src/commands/wake.ts';
+import { WorkBoard } from '../../src/commands/work-board.ts';
+import { type Database, openDatabase } from '../../src/db/db.ts';
+import { insertRows } from '../../src/db/dialect.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { insertTenant } from '../../src/keys/installation.queries.ts';
+import { createRunner } from '../../src/keys/runners.ts';
+import { type CommandId, newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
+import { createLogger } from '../../src/lib/log.ts';
+import { temporaryDirectory } from '../db/fixture.ts';
+import { TestClock } from '../harness.ts';
+
+export const DATABASES = [
+  ['sqlite', async () => null],
+  ['postgres', testDatabaseUrl],
+] as const;
+
+export interface Stage {
+  readonly database: Database;
+  readonly tenantId: TenantId;
+  readonly close: () => Promise<void>;
+}
+
+export async function stageOn(url: string | null): Promise<Stage> {
+  const { path: directory, remove } = await temporaryDirectory();
+  const database = await openDatabase({ url, directory });
+  await migrate(database, Date.now());
+  const tenantId = newId<TenantId>(Date.now());
+  await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
+  return {
+    database,
+    tenantId,
+    close: async () => {
+      await database.close();
+      await remove();
+    },
+  };
+}
+
+/** Stops with its `wake`. */
+export function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
+  const unwritten = () => null;
+  const offers = new OfferCounts();
+  const board = new WorkBoard(database, clock, unwritten, offers);
+  const wake = new Wake({ database, clock, log: createLogger('silent'), board });
+  wake.start();
+  const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
+  return { database, clock, board, wake, offers, unwritten, ...uploads };
+}
+
+export async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {
+  const request = { name: 'waits' };
+  const { runner } = await createRunner(database, new TestClock(), tenantId, request, 'test');
+  return runner.id as RunnerId;
+}
+
+/** `count` commands like `row`, written at once: a backlog. Returns their ids. */
+export async function copiesOf(
+  { database, tenantId }: Stage,
+  row: CommandRow,
+  count: number,
+  change: Partial<CommandRow> | ((n: number) => Partial<CommandRow>) = {},
+): Promise<string[]> {
+  const rows = Array.from({ length: count }, (_, n) => ({
+    ...row,
+    id: newId<CommandId>(row.created_at),
+    ...(typeof change === 'function' ? change(n) : change),
+  }));
+  await insertRows(database.tenant(tenantId), 'command', rows);
+  return rows.map(({ id }) => id);
+}
