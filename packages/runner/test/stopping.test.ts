@@ -1,0 +1,132 @@
+// The end of a runner: what it has begun is finished and handed over, or given back; its heart beats until then.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { call, endpoints } from '@muster/contract';
+import { eventually } from '../../server/test/harness.ts';
+import { gate, Rig } from './rig.ts';
+
+test('a runner that stops beats until its work has ended, so that the lease holds', async () => {
+  const rig = await Rig.start();
+  const working = gate();
+  const runner = await rig.runner({
+    handlers: {
+      health_check: async () => {
+        await working.opened;
+        return 'done';
+      },
+    },
+  });
+  const id = await rig.command();
+  await rig.until(id, 'running');
+  const stopped = runner.stop();
+  for (let step = 0; step < 6; step += 1) {
+    await rig.server.pass(30_000);
+    const beat = await rig.network.next('/heartbeat');
+    assert.equal(beat.body['status'], 'stopping');
+    assert.deepEqual(beat.body['running'], [id]);
+    await rig.network.next('/heartbeat');
+  }
+  working.open();
+  await stopped;
+  const done = await rig.show(id);
+  assert.equal(done.status, 'completed');
+  assert.equal(done.result, 'done');
+  assert.equal(rig.network.to('/heartbeat').at(-1)?.body['status'], 'stopped');
+  await rig.stop();
+});
+
+test('a stopping runner takes nothing more', async () => {
+  const rig = await Rig.start();
+  const working = gate();
+  const runner = await rig.runner({
+    handlers: { health_check: () => working.opened },
+    maxConcurrentJobs: 3,
+  });
+  const first = await rig.command();
+  await rig.until(first, 'running');
+  const stopped = runner.stop();
+  const second = await rig.command();
+  await rig.network.next('/heartbeat');
+  working.open();
+  await stopped;
+  assert.equal((await rig.show(second)).status, 'pending');
+  await rig.stop();
+});
+
+test('what was claimed and not begun when the runner stops is given back', async () => {
+  const rig = await Rig.start();
+  const stops: Promise<void>[] = [];
+  let executions = 0;
+  const runner = await rig.runner({
+    handlers: { health_check: async () => (executions += 1) },
+  });
+  rig.network.fate = ({ path: at }) => {
+    if (at.endsWith('/acknowledge')) stops.push(runner.stop());
+    return null;
+  };
+  const id = await rig.command();
+  await eventually(async () => stops.length > 0);
+  await Promise.all(stops);
+  const command = await rig.show(id);
+  assert.equal(command.status, 'pending');
+  assert.equal(command.attempts[0]?.outcome, 'released');
+  assert.equal(executions, 0);
+  await rig.stop();
+});
+
+test('a runner that has to end now tells its handlers, and gives unfinished work back', async () => {
+  const rig = await Rig.start();
+  const runner = await rig.runner({
+    handlers: {
+      health_check: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('broken off')));
+        }),
+      deaf: () => gate().opened,
+    },
+    maxConcurrentJobs: 2,
+  });
+  const [heeding, deaf] = [await rig.command(), await rig.command('deaf')];
+  await rig.until(heeding, 'running');
+  await rig.until(deaf, 'running');
+  const giveUp = new AbortController();
+  const stopped = runner.stop(giveUp.signal);
+  giveUp.abort();
+  await stopped;
+  assert.equal((await rig.show(heeding)).status, 'pending');
+  assert.equal((await rig.show(deaf)).status, 'running', 'its lease will end');
+  await rig.stop();
+});
+
+test('a runner that stops while its server is away leaves its results in the spool', async () => {
+  const rig = await Rig.start();
+  const working = gate();
+  const options = {
+    handlers: { health_check: () => working.opened },
+    stateDirectory: rig.folder,
+  };
+  const runner = await rig.runner(options);
+  const id = await rig.command();
+  await rig.until(id, 'running');
+  rig.network.fate = () => 'refused';
+  const stopped = runner.stop();
+  working.open();
+  await stopped;
+  rig.network.fate = () => null;
+  const next = await rig.runner(options);
+  assert.equal((await rig.until(id, 'completed')).attempt, 1);
+  await next.stop();
+  await rig.stop();
+});
+
+test('stopping twice is stopping once', async () => {
+  const rig = await Rig.start();
+  const runner = await rig.runner();
+  await Promise.all([runner.stop(), runner.stop(AbortSignal.abort())]);
+  const stops = rig.network.to('/heartbeat').filter(({ body }) => body['status'] === 'stopped');
+  assert.equal(stops.length, 1);
+  const fleet = await call(endpoints.listRunners, {}, rig.operator);
+  assert.equal(fleet.body.items[0]?.presence, 'stopped');
+  await rig.stop();
+});
