@@ -6,9 +6,10 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { call, endpoints } from '@muster/contract';
-import { eventually } from '../../server/test/harness.ts';
+import { emptyPlace, eventually, startServer } from '../../server/test/harness.ts';
+import { startRunner } from '../src/index.ts';
 import { Spool } from '../src/spool.ts';
-import { gate, Rig, unavailable } from './rig.ts';
+import { gate, Hurried, Network, Rig, unavailable } from './rig.ts';
 
 const SARIF = Buffer.from(
   JSON.stringify({
@@ -32,8 +33,8 @@ const spooled = async (rig: Rig): Promise<string[]> =>
 const uploadsOf = async (rig: Rig) =>
   (await call(endpoints.listUploads, {}, rig.operator)).body.items;
 
-test('a result is sent until it is answered, and its command stays listed and leased meanwhile', async () => {
-  const rig = await Rig.start();
+test('a result is sent until it is answered, and its command stays listed and leased meanwhile', async (t) => {
+  const rig = await Rig.start(t);
   let isDown = true;
   rig.network.fate = ({ path: at }) => (isDown && at.endsWith('/complete') ? unavailable() : null);
   let executions = 0;
@@ -55,11 +56,54 @@ test('a result is sent until it is answered, and its command stays listed and le
   assert.equal(done.result, 1);
   assert.equal(executions, 1);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a result that the server knows better about is dropped, and the runner goes on', async () => {
-  const rig = await Rig.start();
+test('a result outlives a restart of the server, however long it takes', async (t) => {
+  const place = await emptyPlace('sqlite');
+  const first = await startServer({ place });
+  const network = new Network();
+  const working = gate();
+  let executions = 0;
+  const runner = await startRunner({
+    baseUrl: first.url,
+    key: first.runnerKey,
+    name: 'sdk',
+    version: '0.1.0',
+    handlers: {
+      health_check: async () => {
+        executions += 1;
+        await working.opened;
+      },
+    },
+    fetch: network.fetch,
+    timing: new Hurried(),
+  });
+  const operator = { baseUrl: first.url, key: first.operatorToken };
+  const { body } = await call(
+    endpoints.createCommand,
+    { body: { type: 'health_check' } },
+    operator,
+  );
+  await eventually(async () => executions === 1);
+  await first.stop();
+  working.open();
+  await eventually(async () => network.to('/complete').length >= 8);
+  const second = await startServer({ place, env: { MUSTER_PORT: new URL(first.url).port } });
+  t.after(async () => {
+    await runner.stop(AbortSignal.abort());
+    await second.stop();
+    await place.remove();
+  });
+  const done = await eventually(async () => {
+    const shown = await call(endpoints.showCommand, { params: { id: body.id } }, operator);
+    return shown.body.status === 'completed' && shown.body;
+  });
+  assert.equal(done.attempt, 1);
+  assert.equal(executions, 1);
+});
+
+test('a result that the server knows better about is dropped, and the runner goes on', async (t) => {
+  const rig = await Rig.start(t);
   const working = gate();
   const runner = await rig.runner({
     handlers: { health_check: () => working.opened, other: async () => 'fine' },
@@ -77,31 +121,28 @@ test('a result that the server knows better about is dropped, and the runner goe
   assert.equal(rig.network.to(`${id}/complete`).length, 1);
   await runner.stop();
   assert.deepEqual(await spooled(rig), []);
-  await rig.stop();
 });
 
-test('a result that the server refuses as it is fails its command with the reason', async () => {
-  const rig = await Rig.start();
+test('a result that the server refuses as it is fails its command with the reason', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner({
     handlers: { health_check: async () => 'x'.repeat(3 * 1024 * 1024) },
   });
   const failed = await rig.until(await rig.command(), 'failed');
   assert.match(failed.error_message ?? '', /^The server refused the result: /);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a result that is no JSON fails its command instead of being sent for ever', async () => {
-  const rig = await Rig.start();
+test('a result that is no JSON fails its command instead of being sent for ever', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner({ handlers: { health_check: async () => 1n } });
   const failed = await rig.until(await rig.command(), 'failed');
   assert.match(failed.error_message ?? '', /BigInt/);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a result outlives its process: the next one names the command and hands it over', async () => {
-  const rig = await Rig.start();
+test('a result outlives its process: the next one names the command and hands it over', async (t) => {
+  const rig = await Rig.start(t);
   rig.network.fate = ({ path: at }) => (at.endsWith('/complete') ? 'refused' : null);
   let executions = 0;
   const options = {
@@ -125,11 +166,10 @@ test('a result outlives its process: the next one names the command and hands it
   await second.stop();
   assert.equal(executions, 1);
   assert.deepEqual(await spooled(rig), []);
-  await rig.stop();
 });
 
-test('a report outlives its process, and its repeat is no second upload', async () => {
-  const rig = await Rig.start();
+test('a report outlives its process, and its repeat is no second upload', async (t) => {
+  const rig = await Rig.start(t);
   rig.network.fate = ({ path: at }) => (at.endsWith('/ingest/sarif') ? 'lost' : null);
   const first = await rig.runner({
     handlers: { scan: async (_, { report }) => (await report(SARIF, ABOUT)).findings.created },
@@ -145,11 +185,10 @@ test('a report outlives its process, and its repeat is no second upload', async 
   await second.stop();
   const uploads = await uploadsOf(rig);
   assert.equal(uploads.length, 1);
-  await rig.stop();
 });
 
-test('a full disk keeps no result from the server', async () => {
-  const rig = await Rig.start();
+test('a full disk keeps no result from the server', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner({
     handlers: { health_check: async () => 'done' },
     stateDirectory: rig.folder,
@@ -161,14 +200,13 @@ test('a full disk keeps no result from the server', async () => {
   assert.equal(done.result, 'done');
   assert.deepEqual(rig.faults, ['the spool']);
   await runner.stop();
-  await rig.stop();
 });
 
 const RESULT = { kind: 'result', commandId: 'c', attempt: 1, says: { result: null } } as const;
 const UPLOAD = { kind: 'upload', format: 'ctis', query: {}, headers: {} } as const;
 
-test('the spool is bounded, in files and in bytes', async () => {
-  const rig = await Rig.start();
+test('the spool is bounded, in files and in bytes', async (t) => {
+  const rig = await Rig.start(t);
   const spool = await Spool.open(path.join(rig.folder, 's'), { files: 3, bytes: 1000 });
   const name = await spool.put(RESULT, new Uint8Array(), 5);
   await assert.rejects(spool.put(UPLOAD, new Uint8Array(900), 5), /full/);
@@ -177,11 +215,10 @@ test('the spool is bounded, in files and in bytes', async () => {
   await assert.rejects(spool.put(RESULT, new Uint8Array(), 5), /full/);
   await spool.remove(name);
   await spool.put(RESULT, new Uint8Array(), 5);
-  await rig.stop();
 });
 
-test('the spool of a process that died half-way has whole files only, the oldest first', async () => {
-  const rig = await Rig.start();
+test('the spool of a process that died half-way has whole files only, the oldest first', async (t) => {
+  const rig = await Rig.start(t);
   const folder = path.join(rig.folder, 's');
   const first = await Spool.open(folder);
   const late = await first.put(UPLOAD, Buffer.from('\n{"bytes"}\n'), 20);
@@ -192,11 +229,10 @@ test('the spool of a process that died half-way has whole files only, the oldest
   assert.equal((await second.read(late)).body.toString(), '\n{"bytes"}\n');
   assert.deepEqual([...(await second.results()).keys()], [early]);
   assert.deepEqual((await readdir(folder)).toSorted(), [early, late]);
-  await rig.stop();
 });
 
-test('what can not be read in the spool is told, left there, and holds nothing up', async () => {
-  const rig = await Rig.start();
+test('what can not be read in the spool is told, left there, and holds nothing up', async (t) => {
+  const rig = await Rig.start(t);
   const spool = await Spool.open(path.join(rig.folder, 'spool'));
   const odd = path.join(rig.folder, 'spool', '0-odd.result.spooled');
   await writeFile(odd, 'no JSON');
@@ -206,5 +242,4 @@ test('what can not be read in the spool is told, left there, and holds nothing u
   assert.equal(await readFile(odd, 'utf8'), 'no JSON');
   assert.ok(rig.faults.includes('what was left in the spool'));
   await runner.stop();
-  await rig.stop();
 });

@@ -28,8 +28,8 @@ async function enrolled(rig: Rig): Promise<string> {
 
 const works = { handlers: { health_check: async () => 'done' } };
 
-test('a runner that can not store its new key goes on working, with the old key, and renews once', async () => {
-  const rig = await Rig.start();
+test('a runner that can not store its new key goes on working, with the old key, and renews once', async (t) => {
+  const rig = await Rig.start(t);
   const key = await enrolled(rig);
   let saves = 0;
   const from = rig.timing.nowMs();
@@ -45,11 +45,10 @@ test('a runner that can not store its new key goes on working, with the old key,
   const minutes = (rig.timing.nowMs() - from) / 60_000;
   assert.ok(saves <= minutes + 1, `${saves} tries in ${minutes} minutes`);
   assert.deepEqual(new Set(rig.network.sent.map((sent) => sent.key)), new Set([key]));
-  await rig.stop();
 });
 
-test('a refused renewal is tried again once a minute, beside the work', async () => {
-  const rig = await Rig.start();
+test('a refused renewal is tried again once a minute, beside the work', async (t) => {
+  const rig = await Rig.start(t);
   const key = await enrolled(rig);
   const from = rig.timing.nowMs();
   rig.network.fate = ({ path: at }) => (at.endsWith('/renew') ? 'refused' : null);
@@ -59,11 +58,10 @@ test('a refused renewal is tried again once a minute, beside the work', async ()
   const minutes = (rig.timing.nowMs() - from) / 60_000;
   assert.ok(rig.network.to('/renew').length <= minutes + 1);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a key that could not be stored takes over when the old one is refused, and is stored later', async () => {
-  const rig = await Rig.start();
+test('a key that could not be stored takes over when the old one is refused, and is stored later', async (t) => {
+  const rig = await Rig.start(t);
   const key = await enrolled(rig);
   const saved: string[] = [];
   let isFull = true;
@@ -82,11 +80,10 @@ test('a key that could not be stored takes over when the old one is refused, and
   assert.notEqual(newest, key);
   assert.equal(rig.network.sent.at(-1)?.key, newest);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a renewed key replaces the stored one whole, and the old one stays when it can not', async () => {
-  const rig = await Rig.start();
+test('a renewed key replaces the stored one whole, and the old one stays when it can not', async (t) => {
+  const rig = await Rig.start(t);
   const key = await enrolled(rig);
   const file = path.join(rig.folder, 'key');
   await writeFile(file, `${key}\n`, { mode: 0o600 });
@@ -104,11 +101,10 @@ test('a renewed key replaces the stored one whole, and the old one stays when it
   const stored = (await readFile(file, 'utf8')).trim();
   assert.equal(rig.network.sent.at(-1)?.key, stored);
   assert.equal(rig.network.to('/renew').length, 1);
-  await rig.stop();
 });
 
-test('a stored key that is dead makes way for the one that was given', async () => {
-  const rig = await Rig.start();
+test('a stored key that is dead makes way for the one that was given', async (t) => {
+  const rig = await Rig.start(t);
   const key = await enrolled(rig);
   await writeFile(path.join(rig.folder, 'key'), key);
   const [, , keyId = ''] = /^(mst_rnr_)([0-9A-Za-z]{12})/.exec(key) ?? [];
@@ -116,7 +112,6 @@ test('a stored key that is dead makes way for the one that was given', async () 
   const runner = await rig.runner({ ...works, stateDirectory: rig.folder });
   await rig.until(await rig.command(), 'completed');
   await runner.stop();
-  await rig.stop();
 });
 
 test('without a place to store keys none is renewed: a restart would find the old one dead', async () => {
@@ -125,15 +120,14 @@ test('without a place to store keys none is renewed: a restart would find the ol
   assert.equal(ring.current, 'a');
 });
 
-test('a runner whose only key is refused does not start', async () => {
-  const rig = await Rig.start();
+test('a runner whose only key is refused does not start', async (t) => {
+  const rig = await Rig.start(t);
   const refused = rig.runner({ key: `${rig.server.runnerKey.slice(0, -1)}?` });
   await assert.rejects(refused, { status: 401 });
-  await rig.stop();
 });
 
-test('an enrolment whose answer was lost finds the same runner again, also after a restart', async () => {
-  const rig = await Rig.start();
+test('an enrolment whose answer was lost finds the same runner again, also after a restart', async (t) => {
+  const rig = await Rig.start(t);
   const options = {
     baseUrl: rig.server.url,
     token: rig.server.enrolmentToken,
@@ -167,5 +161,4 @@ test('an enrolment whose answer was lost finds the same runner again, also after
     'key',
     'spool',
   ]);
-  await rig.stop();
 });

@@ -4,6 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { TestContext } from 'node:test';
 import { call, endpoints } from '@muster/contract';
 import { systemClock } from '../../server/src/lib/clock.ts';
 import { eventually, startServer, type TestServer } from '../../server/test/harness.ts';
@@ -75,20 +76,24 @@ export class Rig {
   readonly network = new Network();
   readonly timing = new Hurried();
   readonly faults: string[] = [];
+  readonly #runners: RunningRunner[] = [];
 
   private constructor(server: TestServer, folder: string) {
     this.server = server;
     this.folder = folder;
   }
 
-  static async start(): Promise<Rig> {
+  /** What is started by the rig ends with the test, also when the test fails. */
+  static async start(t: TestContext): Promise<Rig> {
     const folder = await mkdtemp(path.join(tmpdir(), 'muster-runner-'));
-    return new Rig(await startServer(), folder);
-  }
-
-  async stop(): Promise<void> {
-    await this.server.stop();
-    await rm(this.folder, { recursive: true, force: true });
+    const rig = new Rig(await startServer(), folder);
+    t.after(async () => {
+      rig.network.fate = () => null;
+      await Promise.all(rig.#runners.map((runner) => runner.stop(AbortSignal.abort())));
+      await rig.server.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+    return rig;
   }
 
   get operator() {
@@ -97,7 +102,7 @@ export class Rig {
 
   /** A runner of this server; by default without a state folder. */
   async runner(more: Partial<RunnerOptions> = {}): Promise<RunningRunner> {
-    return await startRunner({
+    const runner = await startRunner({
       baseUrl: this.server.url,
       key: this.server.runnerKey,
       name: 'sdk',
@@ -108,6 +113,8 @@ export class Rig {
       onFault: (what) => this.faults.push(what),
       ...more,
     });
+    this.#runners.push(runner);
+    return runner;
   }
 
   async command(type = 'health_check', more = {}): Promise<string> {

@@ -6,8 +6,8 @@ import { call, endpoints } from '@muster/contract';
 import { eventually } from '../../server/test/harness.ts';
 import { gate, Rig } from './rig.ts';
 
-test('a runner that stops beats until its work has ended, so that the lease holds', async () => {
-  const rig = await Rig.start();
+test('a runner that stops beats until its work has ended, so that the lease holds', async (t) => {
+  const rig = await Rig.start(t);
   const working = gate();
   const runner = await rig.runner({
     handlers: {
@@ -33,11 +33,10 @@ test('a runner that stops beats until its work has ended, so that the lease hold
   assert.equal(done.status, 'completed');
   assert.equal(done.result, 'done');
   assert.equal(rig.network.to('/heartbeat').at(-1)?.body['status'], 'stopped');
-  await rig.stop();
 });
 
-test('a stopping runner takes nothing more', async () => {
-  const rig = await Rig.start();
+test('a stopping runner takes nothing more', async (t) => {
+  const rig = await Rig.start(t);
   const working = gate();
   const runner = await rig.runner({
     handlers: { health_check: () => working.opened },
@@ -51,11 +50,10 @@ test('a stopping runner takes nothing more', async () => {
   working.open();
   await stopped;
   assert.equal((await rig.show(second)).status, 'pending');
-  await rig.stop();
 });
 
-test('what was claimed and not begun when the runner stops is given back', async () => {
-  const rig = await Rig.start();
+test('what was claimed and not begun when the runner stops is given back', async (t) => {
+  const rig = await Rig.start(t);
   const stops: Promise<void>[] = [];
   let executions = 0;
   const runner = await rig.runner({
@@ -72,11 +70,10 @@ test('what was claimed and not begun when the runner stops is given back', async
   assert.equal(command.status, 'pending');
   assert.equal(command.attempts[0]?.outcome, 'released');
   assert.equal(executions, 0);
-  await rig.stop();
 });
 
-test('a runner that has to end now tells its handlers, and gives unfinished work back', async () => {
-  const rig = await Rig.start();
+test('a runner that has to end now tells its handlers, and gives unfinished work back', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner({
     handlers: {
       health_check: (_, { signal }) =>
@@ -96,11 +93,10 @@ test('a runner that has to end now tells its handlers, and gives unfinished work
   await stopped;
   assert.equal((await rig.show(heeding)).status, 'pending');
   assert.equal((await rig.show(deaf)).status, 'running', 'its lease will end');
-  await rig.stop();
 });
 
-test('a runner that stops while its server is away leaves its results in the spool', async () => {
-  const rig = await Rig.start();
+test('a runner that stops while its server is away leaves its results in the spool', async (t) => {
+  const rig = await Rig.start(t);
   const working = gate();
   const options = {
     handlers: { health_check: () => working.opened },
@@ -117,16 +113,14 @@ test('a runner that stops while its server is away leaves its results in the spo
   const next = await rig.runner(options);
   assert.equal((await rig.until(id, 'completed')).attempt, 1);
   await next.stop();
-  await rig.stop();
 });
 
-test('stopping twice is stopping once', async () => {
-  const rig = await Rig.start();
+test('stopping twice is stopping once', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner();
   await Promise.all([runner.stop(), runner.stop(AbortSignal.abort())]);
   const stops = rig.network.to('/heartbeat').filter(({ body }) => body['status'] === 'stopped');
   assert.equal(stops.length, 1);
   const fleet = await call(endpoints.listRunners, {}, rig.operator);
   assert.equal(fleet.body.items[0]?.presence, 'stopped');
-  await rig.stop();
 });

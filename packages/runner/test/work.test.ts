@@ -7,21 +7,26 @@ import { eventually } from '../../server/test/harness.ts';
 import { Declined } from '../src/index.ts';
 import { gate, Rig, unavailable } from './rig.ts';
 
-test('a command arrives by the poll that waits for it, without a heartbeat', async () => {
-  const rig = await Rig.start();
+test('a command arrives by the poll that waits for it, without a heartbeat', async (t) => {
+  const rig = await Rig.start(t);
   // No heartbeat comes after the first.
   rig.timing.longestMs = 5000;
   const runner = await rig.runner({ handlers: { health_check: async () => 'done' } });
   await eventually(async () => rig.network.to('/commands').length === 1);
+  let polls = 0;
+  rig.network.fate = ({ path: at }) => {
+    if (at.endsWith('/acknowledge')) polls = rig.network.to('/commands').length;
+    return null;
+  };
   const id = await rig.command();
   await rig.until(id, 'completed');
+  assert.equal(polls, 1, 'it waited');
   assert.equal(rig.network.to('/heartbeat').length, 1);
   await runner.stop();
-  await rig.stop();
 });
 
-test('it works on as many at once as it has slots, and says how many are free', async () => {
-  const rig = await Rig.start();
+test('it works on as many at once as it has slots, and says how many are free', async (t) => {
+  const rig = await Rig.start(t);
   const working = gate();
   let most = 0;
   let now = 0;
@@ -47,11 +52,10 @@ test('it works on as many at once as it has slots, and says how many are free', 
   for (const id of ids) assert.equal((await rig.until(id, 'completed')).attempt, 1);
   assert.equal(most, 3);
   await runner.stop();
-  await rig.stop();
 });
 
-test('what it announces decides what it is offered', async () => {
-  const rig = await Rig.start();
+test('what it announces decides what it is offered', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner({
     handlers: { scan: async () => null, health_check: async () => null },
     scanners: ['semgrep'],
@@ -69,11 +73,10 @@ test('what it announces decides what it is offered', async () => {
   await rig.until(both, 'completed');
   assert.equal((await rig.show(other)).status, 'pending');
   await runner.stop();
-  await rig.stop();
 });
 
-test('a handler that declines gives its command back, and is not asked again', async () => {
-  const rig = await Rig.start();
+test('a handler that declines gives its command back, and is not asked again', async (t) => {
+  const rig = await Rig.start(t);
   let asked = 0;
   const runner = await rig.runner({
     handlers: {
@@ -92,11 +95,10 @@ test('a handler that declines gives its command back, and is not asked again', a
   assert.equal(command.status, 'pending');
   assert.equal(asked, 1);
   await runner.stop();
-  await rig.stop();
 });
 
-test('work is not begun when its start is refused', async () => {
-  const rig = await Rig.start();
+test('work is not begun when its start is refused', async (t) => {
+  const rig = await Rig.start(t);
   let executions = 0;
   rig.network.fate = ({ path: at }) =>
     at.endsWith('/start') ? Response.json({ code: 'lease_lost' }, { status: 409 }) : null;
@@ -107,11 +109,10 @@ test('work is not begun when its start is refused', async () => {
   await eventually(async () => rig.faults.some((what) => what.startsWith('command ')));
   assert.equal(executions, 0);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a canceled command aborts its handler; what the handler then throws ends it as canceled', async () => {
-  const rig = await Rig.start();
+test('a canceled command aborts its handler; what the handler then throws ends it as canceled', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner({
     handlers: {
       health_check: (_, { signal }) =>
@@ -125,11 +126,10 @@ test('a canceled command aborts its handler; what the handler then throws ends i
   await call(endpoints.cancelCommand, { params: { id } }, rig.operator);
   await rig.until(id, 'canceled');
   await runner.stop();
-  await rig.stop();
 });
 
-test('a paused runner claims nothing until the pause is lifted', async () => {
-  const rig = await Rig.start();
+test('a paused runner claims nothing until the pause is lifted', async (t) => {
+  const rig = await Rig.start(t);
   const runner = await rig.runner({ handlers: { health_check: async () => null } });
   const [own] = (await call(endpoints.listRunners, {}, rig.operator)).body.items;
   const params = { id: own?.id ?? '' };
@@ -143,14 +143,13 @@ test('a paused runner claims nothing until the pause is lifted', async () => {
   await call(endpoints.resumeRunner, { params }, rig.operator);
   await rig.until(id, 'completed');
   await runner.stop();
-  await rig.stop();
 });
 
 const logOf = async (rig: Rig, id: string) =>
   (await call(endpoints.commandLog, { params: { id } }, rig.operator)).body;
 
-test('log lines arrive once and in order, whatever is lost on the way; progress is the latest', async () => {
-  const rig = await Rig.start();
+test('log lines arrive once and in order, whatever is lost on the way; progress is the latest', async (t) => {
+  const rig = await Rig.start(t);
   let calls = 0;
   rig.network.fate = ({ path: at }) => {
     if (!at.endsWith('/logs')) return null;
@@ -183,11 +182,10 @@ test('log lines arrive once and in order, whatever is lost on the way; progress 
   const expected = Array.from({ length: 2500 }, (_, line) => `line ${line}`);
   assert.deepEqual(lines, [...expected, 'one', 'two']);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a log that can not be sent is bounded, says what is missing, and holds up no result', async () => {
-  const rig = await Rig.start();
+test('a log that can not be sent is bounded, says what is missing, and holds up no result', async (t) => {
+  const rig = await Rig.start(t);
   let isDown = true;
   rig.network.fate = ({ path: at }) => (isDown && at.endsWith('/logs') ? unavailable() : null);
   const filled = gate();
@@ -212,11 +210,10 @@ test('a log that can not be sent is bounded, says what is missing, and holds up 
   assert.match(lines.at(-1)?.text ?? '', /^… \d+ lines are missing here/);
   assert.ok(Buffer.byteLength(lines[0]?.text ?? '') <= limits.commandLogLineBytesMax);
   await runner.stop();
-  await rig.stop();
 });
 
-test('a fault of the network in each kind of call costs nothing but a repeat', async () => {
-  const rig = await Rig.start();
+test('a fault of the network in each kind of call costs nothing but a repeat', async (t) => {
+  const rig = await Rig.start(t);
   const seen = new Map<string, number>();
   rig.network.fate = ({ path: at }) => {
     const kind = at.split('/').at(-1) ?? '';
@@ -233,5 +230,4 @@ test('a fault of the network in each kind of call costs nothing but a repeat', a
   assert.equal(done.attempt, 1);
   assert.equal(executions, 1);
   await runner.stop();
-  await rig.stop();
 });
