@@ -148,5 +148,16 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open: () => open() };
 }
 
+/** Work that a test sees begin and lets end. */
+export function work(result?: string) {
+  const [begun, ended] = [gate(), gate()];
+  const handler = async (): Promise<string | undefined> => {
+    begun.open();
+    await ended.opened;
+    return result;
+  };
+  return { handler, begun: begun.opened, end: () => ended.open() };
+}
+
 /** An answer that a proxy or an overloaded server gives. */
 export const unavailable = (): Response => new Response('down', { status: 503 });
