@@ -1,11 +1,10 @@
-// The SDK's front door: a runner that beats, takes commands and renews its key (runner.ts), and handing in a report
-// (report.ts). Every call may be repeated, so every call is retried.
+// The SDK's front door: a runner that beats, works and renews its key (runner.ts), becoming one (enrol.ts), and handing in
+// a report without being one (report.ts). Every call may be repeated, so every call is.
 
-export { type ReportOptions, sendReport } from './report.ts';
+export { enrol, type EnrolOptions } from './enrol.ts';
+export type { Announced, Tool } from './heart.ts';
+export { type CommandHandler, Declined, type JobContext } from './jobs.ts';
+export { systemTiming, type Timing } from './lib/timing.ts';
+export { type ReportAbout, type ReportOptions, sendReport } from './report.ts';
 export { retrying, type RetryOptions } from './retry.ts';
-export {
-  type CommandHandler,
-  type RunnerEvents,
-  type RunnerOptions,
-  startRunner,
-} from './runner.ts';
+export { type RunnerOptions, type RunningRunner, startRunner } from './runner.ts';

@@ -1,38 +1,65 @@
 // Retries with growing pauses and jitter, obeying Retry-After. A client's mistake (4xx but 408 and 429) is not retried:
-// it would be refused again.
+// it would be refused again. A refused key is no mistake of the call: whoever keeps work waits for a better one.
 
 import { ApiError } from '@muster/contract';
+import { systemTiming, type Timing } from './lib/timing.ts';
 
 export interface RetryOptions {
-  /** Calls in all; the first one counts. */
-  readonly attempts: number;
-  readonly baseMs: number;
-  readonly maxMs: number;
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** A number in [0, 1). */
-  readonly random: () => number;
+  /** Calls in all; the first one counts. Default 4. */
+  readonly attempts?: number;
+  /** Also tries again when the key is refused: an operator may mend that. Default false. */
+  readonly outlastsRefusedKeys?: boolean;
+  /** After it aborts there is one more call at most, and no pause. */
   readonly signal?: AbortSignal;
+  /** After it aborts, so many failures as are usual end it: what is called for is safe elsewhere. */
+  readonly leave?: AbortSignal;
+  readonly timing?: Timing;
 }
 
-/** May the same call succeed later? Network faults, 408, 429 and 5xx may. */
-function isTransient(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return error instanceof TypeError;
-  return error.status === 408 || error.status === 429 || error.status >= 500;
+const ATTEMPTS = 4;
+
+/** RP §11.2: deployed clients begin with it, too. */
+const BASE_MS = 2000;
+/** A server that comes back is found within it. Double: work waits longer; half: a fleet that asks more than it beats. */
+const MAX_MS = 30_000;
+/** Whatever a server says, it is asked again within this (RP §11.2). */
+const WISH_MAX_MS = 300_000;
+
+/** Does the answer say that the key isn't good? */
+export const isKeyRefused = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 401 || error.status === 403);
+
+/** May the same call succeed later? Network faults, silence, 408, 429 and 5xx may. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ApiError)
+    return error.status === 408 || error.status === 429 || error.status >= 500;
+  // What `fetch` rejects with when the network fails, and when a deadline has passed.
+  return error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError');
+}
+
+/** How long to wait after so many failures in a row (1 is the first). */
+export function pauseMs(error: unknown, failures: number, timing: Timing): number {
+  const grown = Math.min(BASE_MS * 2 ** Math.min(failures - 1, 10), MAX_MS);
+  const seconds = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
+  // Half to full of the pause, so that a fleet doesn't come back in step.
+  const own = grown / 2 + (grown / 2) * timing.random();
+  return Math.max(Math.min(seconds * 1000, WISH_MAX_MS), own);
 }
 
 /** Calls until it succeeds, fails for good, or the attempts are used up; then rejects with the last error. */
-export async function retrying<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
+export async function retrying<T>(call: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
+  const { attempts = ATTEMPTS, outlastsRefusedKeys = false, signal, leave } = options;
+  const timing = options.timing ?? systemTiming;
+  let late = 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();
     } catch (error) {
-      const last = attempt >= options.attempts || options.signal?.aborted === true;
-      if (last || !isTransient(error)) throw error;
-      const grown = Math.min(options.baseMs * 2 ** (attempt - 1), options.maxMs);
-      const wished = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-      // Half to full of the pause, so that a fleet doesn't come back in step.
-      const pause = Math.max(wished, grown / 2 + (grown / 2) * options.random());
-      await options.sleep(pause, options.signal);
+      if (leave?.aborted === true) late += 1;
+      const last = attempt >= attempts || late >= ATTEMPTS || signal?.aborted === true;
+      const passes = isTransient(error) || (outlastsRefusedKeys && isKeyRefused(error));
+      if (last || !passes) throw error;
+      await timing.sleep(pauseMs(error, attempt, timing), signal);
     }
   }
 }

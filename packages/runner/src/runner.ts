@@ -1,192 +1,231 @@
-// A runner: beats at the pace that the server advises, polls when the doorbell rings (and now and then without it),
-// claims one command at a time, and renews its key when asked. A new key is handed to `saveKey` before it is used, so a
-// crash in between costs nothing: the old key stays good until the new one was used.
+// A runner: heartbeats at the server's pace, and beside them a poll that waits on the server, so that a command arrives
+// within milliseconds. It works on several at once, hands their results over until they are answered, and renews its key
+// when asked. Wires the parts; each of them is in a file of its own.
 
-import {
-  ApiError,
-  call,
-  type ClientOptions,
-  endpoints,
-  type HeartbeatReply,
-  type RunnerCommand,
-} from '@muster/contract';
-import { retrying, type RetryOptions } from './retry.ts';
+import { endpoints, type HeartbeatReply, type RunnerCommand } from '@muster/contract';
+import { Connection } from './connection.ts';
+import { type Announced, Heart } from './heart.ts';
+import { type CommandHandler, Jobs } from './jobs.ts';
+import { KeyRing } from './keys.ts';
+import { systemTiming, type Timing } from './lib/timing.ts';
+import { Outbox } from './outbox.ts';
+import { isKeyRefused, pauseMs } from './retry.ts';
+import { State } from './state.ts';
 
-/** Does the work of one command. Its result becomes the command's; an Error's message its failure. */
-export type CommandHandler = (command: RunnerCommand, signal: AbortSignal) => Promise<unknown>;
-
-export interface RunnerEvents {
-  readonly onFault?: (what: string, error: unknown) => void;
-}
-
-export interface RunnerOptions extends RunnerEvents {
+export interface RunnerOptions extends Announced {
+  /** Origin and optional path prefix of the server, without a trailing slash. */
   readonly baseUrl: string;
-  readonly key: string;
-  readonly name: string;
-  readonly version: string;
+  /** Its key. Without it the state folder must have one (`enrol`); with both, the one that is good is used. */
+  readonly key?: string;
   /** By command type; other types are left for other runners. */
   readonly handlers: Readonly<Record<string, CommandHandler>>;
-  /** Stores a renewed key durably; only then it is used. */
-  readonly saveKey: (key: string) => Promise<void>;
-  readonly sleep: RetryOptions['sleep'];
-  readonly random: RetryOptions['random'];
+  /** Commands in work at once; default 1. */
+  readonly maxConcurrentJobs?: number;
+  /**
+   * A folder of this runner alone: keeps its key and whatever the server has not answered yet. Without it, results of a
+   * process that ends are lost, and its commands done again.
+   */
+  readonly stateDirectory?: string;
+  /** Stores a renewed key durably, instead of the folder; only then it is used. With neither, keys aren't renewed. */
+  readonly saveKey?: (key: string) => Promise<void>;
+  /** Told what went wrong; the runner goes on. */
+  readonly onFault?: (what: string, error: unknown) => void;
   readonly fetch?: typeof fetch;
-  /** Milliseconds since the epoch; with it heartbeats say when they were sent, and the server measures the clock. */
-  readonly nowMs?: () => number;
+  readonly timing?: Timing;
 }
 
 export interface RunningRunner {
-  /** Says goodbye (`stopped`) after the command in work has ended. */
-  stop(): Promise<void>;
+  /**
+   * Takes no more commands, waits for those in work, hands their results over, and says goodbye. When `giveUp` aborts,
+   * handlers are told to end, unfinished commands are given back, and what is in the spool stays there. Never rejects.
+   */
+  stop(giveUp?: AbortSignal): Promise<void>;
 }
 
-const HEARTBEAT_MS = 60_000;
+/** The longest that the server lets a poll wait. */
+const POLL_WAIT_SECONDS = 60;
+/** How much later an answer may come. */
+const POLL_SLACK_MS = 30_000;
+/** Offers at least: some may be of a type that has no handler here. */
+const POLL_LIMIT_MIN = 10;
+/** After an answer with nothing to do: a server that doesn't let polls wait must not be asked without end. */
+const USELESS_POLL_MS = 1000;
+/** How long handlers may take to end when they must. */
+const GIVE_UP_MS = 5000;
 
-/** Starts beating and working. Rejects when the key is refused at the start. */
+/** Starts beating and working. Rejects when the key is refused at the start, or the state folder can't be used. */
 export async function startRunner(options: RunnerOptions): Promise<RunningRunner> {
-  const runner = new Runner(options);
-  await runner.beat('running');
-  const loop = runner.run();
-  return {
-    stop: async () => {
-      runner.stopping.abort();
-      await loop;
-      await runner.beat('stopped');
-    },
-  };
+  const state =
+    options.stateDirectory === undefined ? null : await State.open(options.stateDirectory);
+  const stored = (await state?.key()) ?? null;
+  const key = stored ?? options.key;
+  if (key === undefined) throw new Error('There is no key: give one, or enrol first.');
+  const save = options.saveKey ?? (state === null ? null : state.saveKey.bind(state));
+  const runner = new Runner(options, new KeyRing(key, options.key ?? null, save), {
+    spool: (await state?.spool()) ?? null,
+    instanceId: (await state?.instanceId()) ?? null,
+  });
+  await runner.start();
+  return { stop: (giveUp) => runner.stop(giveUp) };
 }
 
 class Runner {
-  readonly stopping = new AbortController();
-  readonly #options: RunnerOptions;
-  #key: string;
-  #pauseMs = HEARTBEAT_MS;
-  #running: { id: string; abort: AbortController } | null = null;
-  #work: Promise<void> = Promise.resolve();
+  readonly #timing: Timing;
+  readonly #onFault: (what: string, error: unknown) => void;
+  readonly #stopping = new AbortController();
+  readonly #giveUp = new AbortController();
+  readonly #ended = new AbortController();
+  readonly #keys: KeyRing;
+  readonly #connection: Connection;
+  readonly #outbox: Outbox;
+  readonly #jobs: Jobs;
+  readonly #heart: Heart;
+  #isPaused = false;
+  #isDraining = false;
+  #beating: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
+  #replaying: Promise<void> = Promise.resolve();
+  #tending: Promise<void> | null = null;
+  #stopped: Promise<void> | null = null;
 
-  constructor(options: RunnerOptions) {
-    this.#options = options;
-    this.#key = options.key;
+  constructor(
+    options: RunnerOptions,
+    keys: KeyRing,
+    kept: {
+      readonly spool: Awaited<ReturnType<State['spool']>> | null;
+      readonly instanceId: string | null;
+    },
+  ) {
+    const { baseUrl, fetch, handlers, maxConcurrentJobs: slots = 1 } = options;
+    const timing = (this.#timing = options.timing ?? systemTiming);
+    const onFault = (this.#onFault = (what, error) => options.onFault?.(what, error));
+    this.#keys = keys;
+    const connection = new Connection({ baseUrl, ...(fetch === undefined ? {} : { fetch }) }, keys);
+    this.#connection = connection;
+    const [stopping, giveUp] = [this.#stopping.signal, this.#giveUp.signal];
+    const { spool, instanceId } = kept;
+    const parts = { connection, timing, onFault, stopping, giveUp, slots };
+    const outbox = (this.#outbox = new Outbox({ ...parts, spool }));
+    const jobs = (this.#jobs = new Jobs({ ...parts, outbox, handlers }));
+    this.#heart = new Heart({
+      ...parts,
+      instanceId,
+      announced: options,
+      running: () => [...new Set([...jobs.ids, ...outbox.commandIds])],
+      obey: (reply) => this.#obey(reply),
+    });
   }
 
-  async run(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      try {
-        const reply = await this.beat('running');
-        await this.#obey(reply);
-      } catch (error) {
-        this.#options.onFault?.('heartbeat', error);
-      }
-      await this.#options.sleep(this.#pauseMs, signal);
-    }
-    await this.#work;
-  }
-
-  async beat(status: 'running' | 'stopped'): Promise<HeartbeatReply> {
-    const { name, version, nowMs } = this.#options;
-    const clock = nowMs === undefined ? {} : { sent_at: new Date(nowMs()).toISOString() };
-    const running = this.#running === null ? [] : [this.#running.id];
-    const { body } = await this.#call(() =>
-      call(
-        endpoints.heartbeat,
-        {
-          body: { name, version, status, running, queue: { running: running.length }, ...clock },
-          headers: { 'x-openctem-sensor-features': 'doorbell' },
-        },
-        this.#client(),
-      ),
-    );
-    return body;
-  }
-
-  async #obey(reply: HeartbeatReply): Promise<void> {
-    this.#pauseMs = (reply.next_heartbeat_seconds ?? HEARTBEAT_MS / 1000) * 1000;
-    const running = this.#running;
-    if (running !== null && reply.cancel_command_ids?.includes(running.id) === true)
-      running.abort.abort();
-    if (reply.actions?.includes('rotate_key') === true) await this.#renew();
-    const paused =
-      reply.actions?.includes('pause') === true || reply.actions?.includes('drain') === true;
-    if (!paused && (reply.pending_jobs ?? 0) > 0 && this.#running === null) await this.#take();
-  }
-
-  async #renew(): Promise<void> {
-    const { body } = await call(endpoints.renewKey, {}, this.#client());
-    await this.#options.saveKey(body.api_key);
-    this.#key = body.api_key;
-  }
-
-  /** Claims the first command that it has a handler for, and works on it beside the heartbeats. */
-  async #take(): Promise<void> {
-    const poll = () => call(endpoints.pollCommands, { query: { limit: '100' } }, this.#client());
-    const { body: offers } = await this.#call(poll);
-    for (const offer of offers) {
-      const handler = Object.hasOwn(this.#options.handlers, offer.type)
-        ? this.#options.handlers[offer.type]
-        : undefined;
-      if (handler === undefined) continue;
-      const claimed = await this.#claim(offer.id);
-      if (claimed === null) continue;
-      this.#work = this.#perform(claimed, handler).catch((error: unknown) => {
-        this.#options.onFault?.(`command ${claimed.id}`, error);
-      });
-      return;
-    }
-  }
-
-  /** Null: another runner was quicker, or it is gone. */
-  async #claim(id: string): Promise<RunnerCommand | null> {
+  /** A server that can't be reached now is no reason to end; a key that is refused is (RP §11.3). */
+  async start(): Promise<void> {
+    await this.#outbox.open();
     try {
-      const claim = () => call(endpoints.acknowledgeCommand, { params: { id } }, this.#client());
-      return (await this.#call(claim)).body;
+      await this.#heart.beat('running');
     } catch (error) {
-      if (error instanceof ApiError && (error.status === 409 || error.status === 404)) return null;
-      throw error;
+      if (isKeyRefused(error)) throw error;
+      this.#onFault('heartbeat', error);
     }
+    this.#beating = this.#heart.run(this.#ended.signal);
+    this.#replaying = this.#outbox.replay();
+    this.#polling = this.#poll();
   }
 
-  async #perform(command: RunnerCommand, handler: CommandHandler): Promise<void> {
-    const { id, attempt } = command;
-    const abort = new AbortController();
-    this.#running = { id, abort };
+  async stop(giveUp?: AbortSignal): Promise<void> {
+    const hasten = (): void => this.#giveUp.abort();
+    if (giveUp?.aborted === true) hasten();
+    giveUp?.addEventListener('abort', hasten, { once: true });
     try {
-      const input = { params: { id }, body: { attempt } };
-      await this.#call(() => call(endpoints.startCommand, input, this.#client()));
-      const outcome = await settle(handler(command, abort.signal));
-      await this.#call(() =>
-        'result' in outcome
-          ? call(
-              endpoints.completeCommand,
-              { params: { id }, body: { attempt, result: outcome.result } },
-              this.#client(),
-            )
-          : call(
-              endpoints.failCommand,
-              { params: { id }, body: { attempt, error_message: outcome.message } },
-              this.#client(),
-            ),
-      );
+      await (this.#stopped ??= this.#windDown());
     } finally {
-      this.#running = null;
+      giveUp?.removeEventListener('abort', hasten);
     }
   }
 
-  async #call<T>(make: () => Promise<T>): Promise<T> {
-    const { sleep, random } = this.#options;
-    return await retrying(make, { attempts: 4, baseMs: 2000, maxMs: 30_000, sleep, random });
+  async #windDown(): Promise<void> {
+    this.#stopping.abort();
+    await this.#polling;
+    await this.#untilGivenUp(Promise.all([this.#jobs.idle(), this.#replaying]));
+    this.#ended.abort();
+    await Promise.all([this.#beating, this.#tending]);
+    await this.#heart.sayStopped();
   }
 
-  #client(): ClientOptions {
-    const { baseUrl, fetch } = this.#options;
-    return { baseUrl, key: this.#key, ...(fetch === undefined ? {} : { fetch }) };
+  /** A handler that doesn't heed its signal can't hold up the end for ever. */
+  async #untilGivenUp(work: Promise<unknown>): Promise<void> {
+    const over = new AbortController();
+    const { signal } = this.#giveUp;
+    const patience = async (): Promise<void> => {
+      if (!signal.aborted) {
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true, signal: over.signal });
+          over.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+      await this.#timing.sleep(GIVE_UP_MS, over.signal);
+    };
+    await Promise.race([work, patience()]);
+    over.abort();
   }
-}
 
-async function settle(work: Promise<unknown>): Promise<{ result: unknown } | { message: string }> {
-  try {
-    return { result: (await work) ?? null };
-  } catch (error) {
-    return { message: error instanceof Error ? error.message : String(error) };
+  #obey(reply: HeartbeatReply): void {
+    const does = (action: NonNullable<HeartbeatReply['actions']>[number]): boolean =>
+      reply.actions?.includes(action) === true;
+    this.#jobs.cancel(reply.cancel_command_ids ?? []);
+    // RP §4.3: a pause is lifted by the first answer without it, draining by a restart only.
+    this.#isDraining ||= does('drain');
+    this.#isPaused = does('pause');
+    this.#jobs.freed.ring();
+    this.#tend(does('rotate_key'));
+  }
+
+  /** Beside everything else: neither a refused renewal nor a full disk keeps a runner from its work. */
+  #tend(isAdvised: boolean): void {
+    const renew = async (): Promise<string> =>
+      (await this.#connection.call(endpoints.renewKey, {})).body.api_key;
+    this.#tending ??= this.#keys
+      .tend(isAdvised, this.#timing.nowMs(), renew)
+      .catch((error: unknown) => this.#onFault('key renewal', error))
+      .finally(() => {
+        this.#tending = null;
+      });
+  }
+
+  async #poll(): Promise<void> {
+    const { signal } = this.#stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      if (this.#isPaused || this.#isDraining || this.#jobs.free <= 0) {
+        await this.#jobs.freed.wait(signal);
+        continue;
+      }
+      try {
+        const took = await this.#pollOnce(signal);
+        failures = 0;
+        if (took > 0) continue;
+        await this.#timing.sleep(USELESS_POLL_MS * (0.5 + this.#timing.random() / 2), signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#onFault('poll', error);
+        failures += 1;
+        await this.#timing.sleep(pauseMs(error, failures, this.#timing), signal);
+      }
+    }
+  }
+
+  /** How many commands it took. */
+  async #pollOnce(signal: AbortSignal): Promise<number> {
+    const limit = Math.min(Math.max(this.#jobs.free, POLL_LIMIT_MIN), 100);
+    const query = { limit: String(limit), wait: String(POLL_WAIT_SECONDS) };
+    const { body } = await this.#connection.call(
+      endpoints.pollCommands,
+      { query, signal },
+      POLL_WAIT_SECONDS * 1000 + POLL_SLACK_MS,
+    );
+    let took = 0;
+    for (const offer of Array.isArray(body) ? (body as RunnerCommand[]) : []) {
+      if (signal.aborted || this.#jobs.free <= 0) break;
+      if (await this.#jobs.take(offer)) took += 1;
+    }
+    return took;
   }
 }

@@ -4,10 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call, endpoints } from '@muster/contract';
 import { eventually, startServer } from '../../server/test/harness.ts';
-import { systemClock } from '../../server/src/lib/clock.ts';
 import { sendReport, startRunner } from '../src/index.ts';
-
-const retry = { attempts: 3, baseMs: 10, maxMs: 50, sleep: systemClock.sleep, random: () => 0.5 };
+import { Hurried } from './rig.ts';
 
 const SARIF = Buffer.from(
   JSON.stringify({
@@ -34,10 +32,6 @@ const SARIF = Buffer.from(
   }),
 );
 
-/** Sleeps of the runner end at once while the test wants the next turn; never shorter than a millisecond. */
-const hurried = (ms: number, signal?: AbortSignal): Promise<void> =>
-  systemClock.sleep(Math.min(ms, 20), signal);
-
 test('a runner takes a command of a type it knows, sees it through and leaves others alone', async () => {
   const server = await startServer();
   const operator = { baseUrl: server.url, key: server.operatorToken };
@@ -50,9 +44,7 @@ test('a runner takes a command of a type it knows, sees it through and leaves ot
     name: 'sdk',
     version: '0.1.0',
     handlers: { health_check: async (command) => ({ saw: command.type }) },
-    saveKey: async () => {},
-    sleep: hurried,
-    random: () => 0.5,
+    timing: new Hurried(),
   });
   const done = await eventually(async () => {
     const { body } = await call(
@@ -85,9 +77,7 @@ test('a handler that throws fails its command with the message', async () => {
     name: 'sdk',
     version: '0.1.0',
     handlers: { scan: () => Promise.reject(new Error('no such scanner')) },
-    saveKey: async () => {},
-    sleep: hurried,
-    random: () => 0.5,
+    timing: new Hurried(),
   });
   const failed = await eventually(async () => {
     const { body } = await call(endpoints.showCommand, { params: { id: command.id } }, operator);
@@ -116,8 +106,7 @@ test('a runner saves a renewed key before it uses it', async () => {
     saveKey: async (key) => {
       saved.push(key);
     },
-    sleep: hurried,
-    random: () => 0.5,
+    timing: new Hurried(),
   });
   const key = await eventually(async () => saved[0]);
   await runner.stop();
@@ -133,7 +122,6 @@ test('a report is compressed, digested and answered with its receipt', async () 
     key: server.runnerKey,
     format: 'sarif',
     context: { repository_url: 'https://github.com/acme/shop' },
-    retry,
   });
   assert.equal(receipt.findings.created, 1);
   await server.stop();

@@ -1,6 +1,9 @@
-// Chance, in one place: keys that make a repeated upload known.
+// Chance, in one place: the names by which the server knows a repeat, and an installation.
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
-/** A new Idempotency-Key: one for each report, the same for all its retries. */
-export const newIdempotencyKey = (): string => randomUUID();
+/** A new Idempotency-Key or enrolment id: one for each report or enrolment, the same for all its repeats. */
+export const newRepeatKey = (): string => randomUUID();
+
+/** 32 hex digits (RP §4.1), drawn once for an installation. */
+export const newInstanceId = (): string => randomBytes(16).toString('hex');
