@@ -10,15 +10,19 @@ import { paceWindow, quietestSecond } from './presence.rules.ts';
 export class Pace {
   readonly #clock: Clock;
   readonly #load: () => number;
+  readonly #draw: () => number;
   /** Runner → the second, since the epoch, at which it is expected. */
   readonly #due = new Map<RunnerId, number>();
   readonly #booked = new Map<number, number>();
   #sweptAt = 0;
 
-  /** `load`: by how much paces slow down now, 1 at ease (loadFactor in presence.rules.ts). */
-  constructor(clock: Clock, load: () => number) {
+  /**
+   * `load`: by how much paces slow down now, 1 at ease (loadFactor in presence.rules.ts). `draw`: chance, from 0 to below 1.
+   */
+  constructor(clock: Clock, load: () => number, draw: () => number = chance) {
     this.#clock = clock;
     this.#load = load;
+    this.#draw = draw;
   }
 
   /** Seconds until this runner's next heartbeat. */
@@ -29,7 +33,7 @@ export class Pace {
     if (before !== undefined) this.#book(before, -1);
     const window = paceWindow(workWaiting, before !== undefined, this.#load());
     const expected = (second: number): number => this.#booked.get(now + second) ?? 0;
-    const seconds = quietestSecond(window, expected, chance());
+    const seconds = quietestSecond(window, expected, this.#draw());
     this.#due.set(runnerId, now + seconds);
     this.#book(now + seconds, 1);
     return seconds;

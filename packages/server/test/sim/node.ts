@@ -149,7 +149,11 @@ export class ServerNode {
     const heartbeat = {
       presence,
       board,
-      pace: new Pace(this.clock, () => 1),
+      pace: new Pace(
+        this.clock,
+        () => 1,
+        () => this.#world.random.below(1000) / 1000,
+      ),
       metrics: new MetricBook(database, this.clock),
       configVersion: '0',
     };
