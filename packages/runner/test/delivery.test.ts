@@ -112,7 +112,7 @@ test('a result that the server knows better about is dropped, and the runner goe
   const id = await rig.command();
   await rig.until(id, 'running');
   // The same runner finishes it elsewhere: 409 for the other word.
-  const own = { baseUrl: rig.server.url, key: rig.server.runnerKey };
+  const own = { baseUrl: rig.server.url, key: rig.key };
   await call(endpoints.completeCommand, { params: { id }, body: { result: 'other' } }, own);
   working.open();
   const next = await rig.command('other');

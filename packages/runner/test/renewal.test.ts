@@ -29,7 +29,7 @@ async function enrolled(rig: Rig): Promise<string> {
 const works = { handlers: { health_check: async () => 'done' } };
 
 test('a runner that can not store its new key goes on working, with the old key, and renews once', async (t) => {
-  const rig = await Rig.start(t);
+  const rig = await Rig.start(t, { alone: true });
   const key = await enrolled(rig);
   let saves = 0;
   const from = rig.timing.nowMs();
@@ -48,7 +48,7 @@ test('a runner that can not store its new key goes on working, with the old key,
 });
 
 test('a refused renewal is tried again once a minute, beside the work', async (t) => {
-  const rig = await Rig.start(t);
+  const rig = await Rig.start(t, { alone: true });
   const key = await enrolled(rig);
   const from = rig.timing.nowMs();
   rig.network.fate = ({ path: at }) => (at.endsWith('/renew') ? 'refused' : null);
@@ -61,7 +61,7 @@ test('a refused renewal is tried again once a minute, beside the work', async (t
 });
 
 test('a key that could not be stored takes over when the old one is refused, and is stored later', async (t) => {
-  const rig = await Rig.start(t);
+  const rig = await Rig.start(t, { alone: true });
   const key = await enrolled(rig);
   const saved: string[] = [];
   let isFull = true;
@@ -83,7 +83,7 @@ test('a key that could not be stored takes over when the old one is refused, and
 });
 
 test('a renewed key replaces the stored one whole, and the old one stays when it can not', async (t) => {
-  const rig = await Rig.start(t);
+  const rig = await Rig.start(t, { alone: true });
   const key = await enrolled(rig);
   const file = path.join(rig.folder, 'key');
   await writeFile(file, `${key}\n`, { mode: 0o600 });
@@ -104,7 +104,7 @@ test('a renewed key replaces the stored one whole, and the old one stays when it
 });
 
 test('a stored key that is dead makes way for the one that was given', async (t) => {
-  const rig = await Rig.start(t);
+  const rig = await Rig.start(t, { alone: true });
   const key = await enrolled(rig);
   await writeFile(path.join(rig.folder, 'key'), key);
   const [, , keyId = ''] = /^(mst_rnr_)([0-9A-Za-z]{12})/.exec(key) ?? [];
@@ -121,13 +121,13 @@ test('without a place to store keys none is renewed: a restart would find the ol
 });
 
 test('a runner whose only key is refused does not start', async (t) => {
-  const rig = await Rig.start(t);
-  const refused = rig.runner({ key: `${rig.server.runnerKey.slice(0, -1)}?` });
+  const rig = await Rig.start(t, { alone: true });
+  const refused = rig.runner({ key: `${rig.key.slice(0, -1)}?` });
   await assert.rejects(refused, { status: 401 });
 });
 
 test('an enrolment whose answer was lost finds the same runner again, also after a restart', async (t) => {
-  const rig = await Rig.start(t);
+  const rig = await Rig.start(t, { alone: true });
   const options = {
     baseUrl: rig.server.url,
     token: rig.server.enrolmentToken,

@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { call, endpoints } from '@muster/contract';
 import { systemClock } from '../../server/src/lib/clock.ts';
 import { eventually, startServer, type TestServer } from '../../server/test/harness.ts';
@@ -70,27 +70,50 @@ export class Network {
   }
 }
 
+/** One server for the tests of a file; each has a runner of its own, and its commands are for that one. */
+let shared: Promise<TestServer> | null = null;
+after(async () => await (await shared)?.stop());
+
 export class Rig {
   readonly server: TestServer;
   readonly folder: string;
+  readonly runnerId: string;
+  readonly key: string;
+  readonly isAlone: boolean;
   readonly network = new Network();
   readonly timing = new Hurried();
   readonly faults: string[] = [];
   readonly #runners: RunningRunner[] = [];
 
-  private constructor(server: TestServer, folder: string) {
+  private constructor(
+    server: TestServer,
+    isAlone: boolean,
+    folder: string,
+    runnerId: string,
+    key: string,
+  ) {
     this.server = server;
+    this.isAlone = isAlone;
     this.folder = folder;
+    this.runnerId = runnerId;
+    this.key = key;
   }
 
-  /** What is started by the rig ends with the test, also when the test fails. */
-  static async start(t: TestContext): Promise<Rig> {
+  /**
+   * What is started by the rig ends with the test, also when the test fails. `alone`: a server of its own, for tests that
+   * move its clock by more than others can bear.
+   */
+  static async start(t: TestContext, { alone = false } = {}): Promise<Rig> {
     const folder = await mkdtemp(path.join(tmpdir(), 'muster-runner-'));
-    const rig = new Rig(await startServer(), folder);
+    if (!alone) shared ??= startServer();
+    const server = alone ? await startServer() : await (shared as Promise<TestServer>);
+    const operator = { baseUrl: server.url, key: server.operatorToken };
+    const made = (await call(endpoints.createRunner, { body: { name: 'sdk' } }, operator)).body;
+    const rig = new Rig(server, alone, folder, made.runner.id, made.api_key);
     t.after(async () => {
       rig.network.fate = () => null;
       await Promise.all(rig.#runners.map((runner) => runner.stop(AbortSignal.abort())));
-      await rig.server.stop();
+      if (alone) await server.stop();
       await rm(folder, { recursive: true, force: true });
     });
     return rig;
@@ -104,7 +127,7 @@ export class Rig {
   async runner(more: Partial<RunnerOptions> = {}): Promise<RunningRunner> {
     const runner = await startRunner({
       baseUrl: this.server.url,
-      key: this.server.runnerKey,
+      key: this.key,
       name: 'sdk',
       version: '0.1.0',
       handlers: {},
@@ -120,11 +143,15 @@ export class Rig {
   async command(type = 'health_check', more = {}): Promise<string> {
     const { body } = await call(
       endpoints.createCommand,
-      { body: { type, ...more } },
+      { body: { type, ...this.#pinned(more), ...more } },
       this.operator,
     );
     return body.id;
   }
+
+  /** To its own runner where others share the server, and the test doesn't say otherwise. */
+  #pinned = (more: object): { runner_id?: string } =>
+    this.isAlone || 'target' in more ? {} : { runner_id: this.runnerId };
 
   async show(id: string) {
     return (await call(endpoints.showCommand, { params: { id } }, this.operator)).body;

@@ -55,7 +55,7 @@ test('it works on as many at once as it has slots, and says how many are free', 
 });
 
 test('what it announces decides what it is offered', async (t) => {
-  const rig = await Rig.start(t);
+  const rig = await Rig.start(t, { alone: true });
   const runner = await rig.runner({
     handlers: { scan: async () => null, health_check: async () => null },
     scanners: ['semgrep'],
