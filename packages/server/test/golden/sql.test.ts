@@ -113,6 +113,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'presence: a change of state': (db) => presence.setPresence(db, ID, ID, 'online', 1),
   'presence: flush': (db) =>
     presence.flushPresence(db, [{ ...SIGN, ...REPORT }], [SIGN]),
+  'presence: lengthen the grace of keys': (db) => presence.lengthenGrace(db, ID, [ID, ID], 1),
   'presence: heard last': (db) => presence.lockHeard(db, ID, [ID]),
   'presence: times of a clock that was set back': (db) =>
     presence.bringBack(db, { tenant_id: ID, id: ID }, 1),
