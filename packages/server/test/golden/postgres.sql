@@ -19,6 +19,9 @@ delete from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "com
 -- scans: delete some
 delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < $1 order by "old"."completed_at" limit $2)
 
+-- scans: of a place
+select * from "scan_session" where "tenant_id" = $1 and "place_digest" = $2 and "status" = $3 and "started_at" >= $4 order by "id" desc limit $5
+
 -- keys: delete unused
 select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < $1 and "kind" = $2 and ("parent_key_id" is not null or "created_by" like $3) and ("state" in ($4, $5) or "expires_at" < $6) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit $7 for update skip locked
 

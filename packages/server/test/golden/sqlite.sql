@@ -19,6 +19,9 @@ delete from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-'
 -- scans: delete some
 delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < ? order by "old"."completed_at" limit ?)
 
+-- scans: of a place
+select * from "scan_session" where "tenant_id" = ? and "place_digest" = ? and "status" = ? and "started_at" >= ? order by "id" desc limit ?
+
 -- keys: delete unused
 select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < ? and "kind" = ? and ("parent_key_id" is not null or "created_by" like ?) and ("state" in (?, ?) or "expires_at" < ?) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit ?
 
