@@ -3,6 +3,7 @@
 
 import type { Role } from '@muster/contract';
 import type { Config } from './config.ts';
+import { DatabaseClock } from './db/database-clock.ts';
 import { openDatabase } from './db/db.ts';
 import { migrate } from './db/migrate.ts';
 import { makeEnrolmentToken, makeOperatorToken, tenantByName } from './keys/first-run.ts';
@@ -26,10 +27,10 @@ export interface AdminResult {
 
 const isRole = (text: string): text is Role => ['viewer', 'analyst', 'admin'].includes(text);
 
-/** Rejects with an Error whose message says what to correct. */
+/** `own`: the clock of this machine. Rejects with an Error whose message says what to correct. */
 export async function administrate(
   config: Config,
-  clock: Clock,
+  own: Clock,
   request: AdminRequest,
 ): Promise<AdminResult> {
   const database = await openDatabase({
@@ -38,6 +39,8 @@ export async function administrate(
     lock: false,
   });
   try {
+    const clock = new DatabaseClock(database, own);
+    await clock.align();
     await migrate(database, clock.nowMs());
     const tenantId = await tenantByName(database, request.tenant);
     if (tenantId === null) {

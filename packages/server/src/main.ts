@@ -2,13 +2,13 @@
 // loads this file by name (packages/cli). What it imports statically is loaded before anything starts; the rest while the
 // database's threads start.
 
-import { ConfigError, configReference, readConfig } from './config.ts';
+import { type Config, ConfigError, configReference, readConfig } from './config.ts';
 import type { AdminRequest, AdminResult } from './admin.ts';
-import type { RunningApp } from './app.ts';
+import type { Ports, RunningApp } from './app.ts';
 import { DatabaseClock } from './db/database-clock.ts';
 import { openConfigured } from './configured-database.ts';
-import { systemClock } from './lib/clock.ts';
-import { createLogger } from './lib/log.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { createLogger, type Logger } from './lib/log.ts';
 import { explain } from './startup-errors.ts';
 import { welcome } from './welcome.format.ts';
 
@@ -26,11 +26,7 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
   let app: RunningApp;
   try {
     const config = readConfig(process.env);
-    const log = createLogger(config.logLevel);
-    const opening = openConfigured(config, log);
-    const [database, { startApp }] = await Promise.all([opening, import('./app.ts')]);
-    const clock = new DatabaseClock(database, systemClock);
-    app = await startApp(config, clock, log, database, { alignClock: () => clock.align() });
+    app = await start(config, systemClock, createLogger(config.logLevel));
     process.stdout.write(welcome(app.url, app.firstRun, config.host));
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`);
@@ -39,6 +35,20 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
   await stopAsked;
   await app.stop();
   return 0;
+}
+
+/** Starts what `serve` serves, in the time of its database; `own` is the clock of this machine. */
+export async function start(
+  config: Config,
+  own: Clock,
+  log: Logger,
+  ports: Partial<Ports> = {},
+): Promise<RunningApp> {
+  const opening = openConfigured(config, log);
+  const [database, { startApp }] = await Promise.all([opening, import('./app.ts')]);
+  const clock = new DatabaseClock(database, own);
+  const alignClock = (): Promise<void> => clock.align();
+  return await startApp(config, clock, log, database, { alignClock, ...ports });
 }
 
 async function stopSignal(): Promise<void> {

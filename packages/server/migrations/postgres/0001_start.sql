@@ -197,7 +197,7 @@ create table scan_session (
   answer text collate "C",
   primary key (tenant_id, id)
 );
-create index scan_session_by_place on scan_session (tenant_id, place_digest, id);
+create index scan_session_by_place on scan_session (tenant_id, place_digest, status, id);
 create index scan_session_ended on scan_session (completed_at) where completed_at is not null;
 create index scan_session_running on scan_session (started_at) where status = 'running';
 

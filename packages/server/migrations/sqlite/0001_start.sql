@@ -197,7 +197,7 @@ create table scan_session (
   answer text,
   primary key (tenant_id, id)
 ) strict, without rowid;
-create index scan_session_by_place on scan_session (tenant_id, place_digest, id);
+create index scan_session_by_place on scan_session (tenant_id, place_digest, status, id);
 create index scan_session_ended on scan_session (completed_at) where completed_at is not null;
 create index scan_session_running on scan_session (started_at) where status = 'running';
 
@@ -490,7 +490,7 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('command_attempt', 'command_attempt', '1000000 1000000 2 1'),
   ('command_log', 'sqlite_autoindex_command_log_1', '1000000 1000000 10 1'),
   ('scan_session', 'scan_session', '100000 100000 1'),
-  ('scan_session', 'scan_session_by_asset', '100000 100000 100 20 1'),
+  ('scan_session', 'scan_session_by_place', '100000 100000 20 10 1'),
   ('scan_session', 'scan_session_running', '100 1'),
   ('upload', 'upload', '100000 100000 1'),
   ('upload', 'upload_waiting', '100 10 10 1'),

@@ -13,14 +13,14 @@ import {
 } from './command-history.queries.ts';
 
 /** Looked at in one round of a minute: more than a server of this size ends in one. */
-const COMMANDS_PER_ROUND = 2000;
+export const COMMANDS_PER_ROUND = 2000;
 
 /** Deleted in one transaction: a few milliseconds of the writer. */
 const COMMANDS_PER_STEP = 100;
 
 /** A step of a log: at 100 bytes a line about 1 MiB. A round makes so many of them at most. */
-const LINES_PER_STEP = 10_000;
-const LOG_STEPS_PER_ROUND = 500;
+export const LINES_PER_STEP = 10_000;
+export const LOG_STEPS_PER_ROUND = 500;
 
 export class CommandHistory {
   readonly #database: Database;

@@ -1,18 +1,20 @@
-// One time for all nodes: that of the database they share (docs/adr/0014). A node's own clock says how much time has
-// passed, the database what time it is; the difference is measured at the start and every few seconds. An embedded
-// database serves one process, whose clock is the only one. Made by main.ts and by each ingest thread.
+// One time for all nodes: that of the database they share (docs/adr/0014). The database says what time it is, at the start
+// and every few seconds, and the monotonic clock of the process how much has passed since: its own time of day, which
+// anybody may set, counts for nothing. An embedded database serves one process, whose clock is the only one. Made by
+// main.ts, by admin.ts and by each ingest thread.
 
 import type { Clock } from '../lib/clock.ts';
 import type { Database } from './db.ts';
 import { databaseNowMs } from './dialect.ts';
 
-/** A machine's clock drifts by less than a millisecond in this time; a step of it holds for no longer. */
+/** A machine's clock drifts by less than a millisecond in this time; a machine that was suspended is right again after it. */
 export const ALIGN_EVERY_MS = 10_000;
 
 export class DatabaseClock implements Clock {
   readonly #database: Database;
   readonly #own: Clock;
-  #offsetMs = 0;
+  /** The database's time at the zero of the monotonic clock; null: not measured, or there is nothing to measure. */
+  #zeroMs: number | null = null;
   #measuredAtMs = -Infinity;
 
   constructor(database: Database, own: Clock) {
@@ -24,18 +26,19 @@ export class DatabaseClock implements Clock {
   async align(): Promise<void> {
     const askedMs = this.#own.monotonicMs();
     if (askedMs - this.#measuredAtMs < ALIGN_EVERY_MS) return;
-    const askedAtMs = this.#own.nowMs();
     const theirsMs = await databaseNowMs(this.#database.system());
     const tookMs = this.#own.monotonicMs() - askedMs;
     this.#measuredAtMs = askedMs;
     if (theirsMs === null) return;
     // The answer is from some moment while it was asked for: within that, what is known already is as good.
-    const offsetMs = Math.round(theirsMs - askedAtMs - tookMs / 2);
-    if (Math.abs(offsetMs - this.#offsetMs) > tookMs / 2 + 1) this.#offsetMs = offsetMs;
+    const zeroMs = theirsMs - askedMs - tookMs / 2;
+    const isKnown = this.#zeroMs !== null && Math.abs(zeroMs - this.#zeroMs) <= tookMs / 2 + 1;
+    if (!isKnown) this.#zeroMs = zeroMs;
   }
 
   nowMs(): number {
-    return this.#own.nowMs() + this.#offsetMs;
+    if (this.#zeroMs === null) return this.#own.nowMs();
+    return Math.round(this.#zeroMs + this.#own.monotonicMs());
   }
 
   monotonicMs(): number {

@@ -1,12 +1,15 @@
 // From what heartbeats say of the installation they come from (`instance_id`, `hostname`, and the boot that
-// `uptime_seconds` tells) to whether one identity is used by two at once (contract §3). An installation that is heard
-// again after another one was, both within two heartbeats, is no restart: nothing that was replaced comes back.
+// `uptime_seconds` tells) to whether one identity is used by two at once (contract §3). Each is known by the span from its
+// first sighting to its last, so it doesn't matter in which order nodes learn of sightings. Of two whose spans overlap,
+// none took the place of the other: nothing that was replaced comes back.
 
 export interface Installation {
   readonly instanceId: string | null;
   readonly hostname: string | null;
   /** When its process began, by our clock. */
   readonly bootMs: number | null;
+  /** Its sightings, none of them later than two heartbeats after the one before. */
+  readonly firstHeardAtMs: number;
   readonly heardAtMs: number;
 }
 
@@ -25,8 +28,9 @@ export function installationOf(
   const text = (value: unknown): string | null =>
     typeof value === 'string' && value !== '' ? value : null;
   const bootMs = typeof uptime === 'number' && uptime >= 0 ? nowMs - uptime * 1000 : null;
-  const one = { instanceId: text(instanceId), hostname: text(hostname), bootMs, heardAtMs: nowMs };
-  return one.instanceId === null && one.hostname === null && bootMs === null ? null : one;
+  const marks = { instanceId: text(instanceId), hostname: text(hostname), bootMs };
+  if (marks.instanceId === null && marks.hostname === null && bootMs === null) return null;
+  return { ...marks, firstHeardAtMs: nowMs, heardAtMs: nowMs };
 }
 
 /** Nothing that both name tells them apart. */
@@ -39,32 +43,39 @@ function areOne(a: Installation, b: Installation): boolean {
   );
 }
 
-/** Takes one sighting in, also one that another node heard. `isCloned`: two were at work within `windowMs`. */
+const newestFirst = (a: Installation, b: Installation): number => b.heardAtMs - a.heardAtMs;
+
+const wereAtOnce = (a: Installation, b: Installation): boolean =>
+  a.heardAtMs > b.firstHeardAtMs && b.heardAtMs > a.firstHeardAtMs;
+
+/**
+ * Takes in one sighting, or the span of them that another node knows; a repeat changes nothing. `known` is the newest
+ * first. `isCloned`: by what was added, two were at work within `windowMs`.
+ */
 export function hear(
   known: readonly Installation[],
   one: Installation,
   windowMs: number,
 ): { readonly known: readonly Installation[]; readonly isCloned: boolean } {
-  const recent = known.filter(({ heardAtMs }) => one.heardAtMs - heardAtMs <= windowMs);
+  const newestMs = Math.max(...[...known, one].map(({ heardAtMs }) => heardAtMs));
+  const isRecent = ({ heardAtMs }: Installation): boolean => newestMs - heardAtMs <= windowMs;
+  const recent = known.filter(isRecent);
+  if (!isRecent(one)) return { known: recent, isCloned: false };
   const before = recent.find((other) => areOne(other, one));
-  if (before !== undefined && before.heardAtMs >= one.heardAtMs) {
-    return { known: recent, isCloned: false };
-  }
-  const others = recent.filter((other) => other !== before);
-  const isCloned =
-    before !== undefined && others.some(({ heardAtMs }) => heardAtMs > before.heardAtMs);
   const merged: Installation = {
     instanceId: one.instanceId ?? before?.instanceId ?? null,
     hostname: one.hostname ?? before?.hostname ?? null,
     bootMs: one.bootMs ?? before?.bootMs ?? null,
-    heardAtMs: one.heardAtMs,
+    firstHeardAtMs: Math.min(one.firstHeardAtMs, before?.firstHeardAtMs ?? Infinity),
+    heardAtMs: Math.max(one.heardAtMs, before?.heardAtMs ?? -Infinity),
   };
-  return { known: [merged, ...others].slice(0, INSTALLATIONS_MAX), isCloned };
+  const isRepeat =
+    before?.heardAtMs === merged.heardAtMs && before.firstHeardAtMs === merged.firstHeardAtMs;
+  if (isRepeat) return { known: recent, isCloned: false };
+  const others = recent.filter((other) => other !== before);
+  const isCloned = others.some((other) => wereAtOnce(merged, other));
+  return { known: [merged, ...others].toSorted(newestFirst).slice(0, INSTALLATIONS_MAX), isCloned };
 }
-
-/** Of several sightings, the newest: what is stored, for the other nodes. */
-export const latest = (known: readonly Installation[]): Installation | null =>
-  known.toSorted((a, b) => b.heardAtMs - a.heardAtMs)[0] ?? null;
 
 /**
  * Clock skew, by the times that heartbeats were sent at: positive when the runner's clock is ahead. A delay on the way

@@ -8,7 +8,6 @@ import {
   hear,
   type Installation,
   installationOf,
-  latest,
   SKEW_SAMPLES,
   skewOf,
 } from './installations.rules.ts';
@@ -152,7 +151,8 @@ export function beatRow(item: Item): BeatRow {
     const value = entry.reported[name];
     return typeof value === 'string' ? value : null;
   };
-  const installation = latest(entry.installations);
+  // The newest is what other nodes are told.
+  const installation = entry.installations[0] ?? null;
   const { kept, text: reported } = storedReport(entry.reported);
   entry.reported = kept;
   return {

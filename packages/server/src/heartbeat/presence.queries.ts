@@ -131,6 +131,28 @@ export async function lockHeard(
     .execute();
 }
 
+/**
+ * Keys of runners that are seen to be cloned, in their grace: they live to the end of the overlap, because the other
+ * installation knows nothing of the new key. One whose grace is over stays retired. The caller holds the runners
+ * (lockHeard), as everybody does who waits for more while holding a runner's key.
+ */
+export async function lengthenGrace(
+  db: Db,
+  tenantId: string,
+  runnerIds: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set((eb) => ({ retires_at: eb.ref('overlap_until') }))
+    .where('tenant_id', '=', tenantId)
+    .where(isAmong(db, 'runner_id', runnerIds))
+    .where('state', '=', 'proven')
+    .where('retires_at', '>', nowMs)
+    .whereRef('overlap_until', '>', 'retires_at')
+    .execute();
+}
+
 export interface KeyUse {
   readonly tenant_id: string;
   readonly key_id: string;
@@ -141,7 +163,7 @@ export interface KeyUse {
 /**
  * "Last used" of keys; a later use, seen by another node, stays. Keys that a proof, a renewal or a revocation has in hand
  * are passed over: an enrolment holds the key of its token while it waits for a runner, so whoever holds runners must not
- * wait for keys. Inside a transaction. Returns the ids of the keys that were written.
+ * wait for just any key. Inside a transaction. Returns the ids of the keys that were written.
  */
 export async function flushKeyUse(db: Db, uses: readonly KeyUse[]): Promise<Set<string>> {
   const free = new Set<string>();

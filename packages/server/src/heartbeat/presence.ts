@@ -22,6 +22,7 @@ import {
   flushKeyUse,
   flushPresence,
   type KeyUse,
+  lengthenGrace,
   lockHeard,
   markSilent,
   readPresence,
@@ -233,7 +234,20 @@ export class PresenceBook {
         const entry = beating.get(row.id as RunnerId);
         if (entry !== undefined) heardElsewhere(entry, row);
       }
+      await this.#keepForClones(tx, tenantId, ids, beating);
     }
+  }
+
+  /** What a clone that is noticed within the grace of a key gives it (docs/adr/0008). */
+  async #keepForClones(
+    tx: Db,
+    tenantId: TenantId,
+    ids: readonly RunnerId[],
+    beating: ReadonlyMap<RunnerId, Entry>,
+  ): Promise<void> {
+    const nowMs = this.#clock.nowMs();
+    const cloned = ids.filter((id) => (beating.get(id)?.clonedUntilMs ?? 0) > nowMs);
+    if (cloned.length > 0) await lengthenGrace(tx, tenantId, cloned, nowMs);
   }
 
   async #remember(tenantId: TenantId, runnerId: RunnerId): Promise<Entry> {

@@ -75,6 +75,7 @@ async function work(database: Database, probe: Probe | null): Promise<void> {
   const deps: IngestDeps = {
     database,
     clock,
+    alignClock: () => clock.align(),
     sealKey: Buffer.from(data.sealKey),
     secretKey: Buffer.from(data.secretKey),
     onProgress: () => tell({ kind: 'progress' }),

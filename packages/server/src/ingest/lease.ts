@@ -11,6 +11,8 @@ import { extendLease } from './upload-work.queries.ts';
 export interface IngestDeps {
   readonly database: Database;
   readonly clock: Clock;
+  /** Keeps the clock right while an upload is in work (db/database-clock.ts). */
+  readonly alignClock?: () => Promise<void>;
   readonly sealKey: Buffer;
   /** Hashes values of secrets for their identity. */
   readonly secretKey: Buffer;
@@ -87,6 +89,7 @@ export function leaseKeeper(deps: IngestDeps, upload: UploadRow): () => Promise<
     deps.onProgress?.();
     if (deps.clock.monotonicMs() - heldAtMs < HOLD_EVERY_MS) return;
     heldAtMs = deps.clock.monotonicMs();
+    await deps.alignClock?.();
     await holdLease(deps, db, { upload, scopes: 0 }, {});
   };
 }

@@ -109,7 +109,7 @@ export class Authenticator {
     const equal = timingSafeEqual(key.secretHash, row?.secret_hash ?? NOBODY);
     if (known === undefined || row === undefined || !equal)
       return this.#refuse('unknown', key.keyId, from);
-    const reason = refusal(factsOf(row, row.runner_cloned_until), nowMs);
+    const reason = refusal(factsOf(row), nowMs);
     if (reason !== null) return this.#refuse(reason, key.keyId, from);
     if (known.allowed !== null && !isAllowed(known.allowed, from)) {
       return this.#refuse('address', key.keyId, from);

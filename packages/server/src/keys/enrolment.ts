@@ -53,7 +53,7 @@ export async function enrol(
     return await database.transaction(caller.tenantId, async (tx) => {
       // One after the other: of two equal enrolments at once, the second finds what the first made.
       await lockKey(tx, caller.tenantId, caller.keyId);
-      const token = await requireGood(tx, caller, null, nowMs);
+      const token = await requireGood(tx, caller, nowMs);
       return (
         (await again(tx, caller, token, request, nowMs)) ??
         (await first(tx, caller, token, request, nowMs))

@@ -16,7 +16,7 @@ export async function runnersWithScope(
   const keys = await goodKeysOf(database.lists(tenantId), tenantId, runnerIds);
   const fit = keys.filter(
     (key) =>
-      refusal(factsOf(key, key.cloned_until), nowMs) === null &&
+      refusal(factsOf(key), nowMs) === null &&
       (JSON.parse(key.scopes ?? '[]') as KeyScope[]).includes(scope),
   );
   return new Set(fit.flatMap((key) => key.runner_id ?? []));

@@ -24,7 +24,7 @@ export async function findCredential(db: Db, keyId: string) {
     )
     .where('credential.key_id', '=', keyId)
     .selectAll('api_key')
-    .select(['runner.admin as runner_admin', 'runner.cloned_until as runner_cloned_until'])
+    .select('runner.admin as runner_admin')
     .executeTakeFirst();
 }
 
@@ -90,7 +90,7 @@ export async function retireKeys(db: Db, tenantId: string, keyIds: string[]): Pr
     .execute();
 }
 
-/** Of a proven key: when it retires, and if it is to be set, until when it lives while its runner is cloned. */
+/** Of a proven key: when it retires, and if it is to be set, when it does so instead once its runner is seen to be cloned. */
 export async function setRetirement(
   db: Db,
   tenantId: string,

@@ -15,21 +15,14 @@ export interface KeyEnds {
   readonly state: KeyFacts['state'];
   readonly expires_at: number | null;
   readonly retires_at: number | null;
-  readonly overlap_until: number | null;
 }
 
-/**
- * What a stored key is judged by. `clonedUntil`: of its runner. While that is cloned when the grace of the key ends, the
- * key lives to the end of the overlap: the other installation knows nothing of the new key. So it doesn't matter whether
- * the clone was noticed before the new key's first use or after it.
- */
-export function factsOf(key: KeyEnds, clonedUntil: number | null): KeyFacts {
-  const isCloned = key.retires_at !== null && (clonedUntil ?? 0) > key.retires_at;
-  const retiresAt = isCloned
-    ? Math.max(key.retires_at ?? 0, key.overlap_until ?? 0)
-    : key.retires_at;
-  return { state: key.state, expiresAt: key.expires_at, retiresAt };
-}
+/** What a stored key is judged by. */
+export const factsOf = (key: KeyEnds): KeyFacts => ({
+  state: key.state,
+  expiresAt: key.expires_at,
+  retiresAt: key.retires_at,
+});
 
 /** Why a key is refused; for the operator's log only. Null: it is good. */
 export function refusal(key: KeyFacts, nowMs: number): 'retired' | 'revoked' | 'expired' | null {

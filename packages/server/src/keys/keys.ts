@@ -166,8 +166,8 @@ export async function renewKey(
 ): Promise<MadeKey> {
   const nowMs = clock.nowMs();
   return await database.transaction(caller.tenantId, async (tx) => {
-    const runner = await lockRunner(tx, caller.tenantId, caller.runnerId);
-    const key = await requireGood(tx, caller, runner?.cloned_until ?? null, nowMs);
+    await lockRunner(tx, caller.tenantId, caller.runnerId);
+    const key = await requireGood(tx, caller, nowMs);
     const by = `key:${caller.keyId}`;
     return await succeed(tx, key, 'renewed', nowMs + limits.keyLifeMs, by, nowMs);
   });
@@ -216,11 +216,10 @@ export const listed = (json: string | null): string[] | null =>
 export async function requireGood(
   tx: Db,
   caller: { readonly tenantId: TenantId; readonly keyId: string },
-  clonedUntil: number | null,
   nowMs: number,
 ): Promise<KeyRow> {
   const key = await findKey(tx, caller.tenantId, caller.keyId);
-  const reason = key === undefined ? 'gone' : refusal(factsOf(key, clonedUntil), nowMs);
+  const reason = key === undefined ? 'gone' : refusal(factsOf(key), nowMs);
   if (key === undefined || reason !== null)
     throw new Problem('unauthorized', undefined, { cause: `the key is ${reason}` });
   return key;
@@ -321,10 +320,10 @@ export async function rollKey(
     throw new Problem('invalid_transition', 'Only the keys of runners have successors.', { state });
   }
   return await database.transaction(tenantId, async (tx) => {
-    const runner = await lockRunner(tx, tenantId, runnerId);
+    await lockRunner(tx, tenantId, runnerId);
     const old = await findKey(tx, tenantId, keyId);
     if (old === undefined) throw new Problem('not_found', 'There is no such key.');
-    if (refusal(factsOf(old, runner?.cloned_until ?? null), nowMs) !== null) {
+    if (refusal(factsOf(old), nowMs) !== null) {
       throw new Problem('invalid_transition', 'The key is not good any more; make a new one.', {
         state: old.state,
       });

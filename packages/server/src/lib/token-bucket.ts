@@ -19,12 +19,7 @@ export class TokenBuckets {
    * monotonic clock: with the time of day, a clock that is set back would lock everybody out.
    */
   take(key: string, nowMs: number): number {
-    const known = this.#full.get(key) ?? 0;
-    // An empty bucket is full again after a burst's time. One that needs twice that is from a clock that was set back
-    // since; without this its owner would wait for as long as the clock was wrong. Small corrections give nothing away.
-    const isFromLater = known > nowMs + 2 * this.#burst * this.#everyMs;
-    const fullAt = isFromLater ? nowMs : Math.max(known, nowMs);
-    const next = fullAt + this.#everyMs;
+    const next = Math.max(this.#full.get(key) ?? nowMs, nowMs) + this.#everyMs;
     const earliest = next - this.#burst * this.#everyMs;
     if (earliest > nowMs) return earliest - nowMs;
     this.#full.delete(key);

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { Database } from '../../src/db/db.ts';
 import { ALIGN_EVERY_MS, DatabaseClock } from '../../src/db/database-clock.ts';
 import { databaseNowMs } from '../../src/db/dialect.ts';
+import { TestClock } from '../harness.ts';
 import { openStage, ServerNode, newRunner, SimulatedClock, storedRunner } from '../stories.ts';
 
 const HOUR_MS = 3_600_000;
@@ -22,7 +23,7 @@ test('a node whose clock is hours off has the time of PostgreSQL', async () => {
     await clock.align();
     assert.ok(clock.nowMs() >= before - 1 && clock.nowMs() <= (await timeOf(database)) + 1);
     own.advance(1000);
-    assert.ok(clock.nowMs() >= before + 999, 'time goes on by its own clock');
+    assert.ok(clock.nowMs() >= before + 999, 'time goes on by itself');
   }
   await dispose();
 });
@@ -35,11 +36,28 @@ test('it is measured again after a while, and not with every call', async () => 
   own.advance(HOUR_MS);
   const wrong = clock.nowMs();
   await clock.align();
-  assert.ok(clock.nowMs() < wrong - HOUR_MS / 2, 'a step of its own clock is undone');
+  assert.ok(
+    clock.nowMs() < wrong - HOUR_MS / 2,
+    'time that didn’t pass for the database is undone',
+  );
   own.advance(ALIGN_EVERY_MS - 1);
   const late = clock.nowMs();
   await clock.align();
   assert.equal(clock.nowMs(), late);
+  await dispose();
+});
+
+test('a step of its own clock changes nothing, not even until it is measured again', async () => {
+  const { database, dispose } = await openStage('postgres');
+  const own = new TestClock();
+  const clock = new DatabaseClock(database, own);
+  await clock.align();
+  for (const stepMs of [-HOUR_MS, 5 * HOUR_MS]) {
+    const before = clock.nowMs();
+    own.advance(stepMs);
+    const after = clock.nowMs();
+    assert.ok(after >= before && after < before + HOUR_MS / 2, `${after - before} ms`);
+  }
   await dispose();
 });
 
@@ -53,15 +71,15 @@ test('on SQLite there is one process and one clock', async () => {
 
 test('nodes whose clocks are an hour apart write signs of life that the others understand', async () => {
   const stage = await openStage('postgres');
-  const nodes = await Promise.all(
-    [HOUR_MS, -HOUR_MS].map(async (offMs) => {
-      const own = new SimulatedClock();
-      own.advance(offMs);
-      const clock = new DatabaseClock(stage.database, own);
-      await clock.align();
-      return new ServerNode(stage.database, clock);
-    }),
-  );
+  const nodes: ServerNode[] = [];
+  // One after the other: their clocks stand, and the second is to be the later one.
+  for (const offMs of [HOUR_MS, -HOUR_MS]) {
+    const own = new SimulatedClock();
+    own.advance(offMs);
+    const clock = new DatabaseClock(stage.database, own);
+    await clock.align();
+    nodes.push(new ServerNode(stage.database, clock));
+  }
   const runner = await newRunner(stage);
   for (const [at, node] of nodes.entries()) {
     await node.beat(runner.key, { version: String(at) });

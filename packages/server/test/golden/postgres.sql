@@ -19,6 +19,9 @@ delete from "command" where "tenant_id" = $1 and "id" = any($2::uuid[]) and "com
 -- scans: delete some
 delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < $1 order by "old"."completed_at" limit $2)
 
+-- scans: of a place
+select * from "scan_session" where "tenant_id" = $1 and "place_digest" = $2 and "status" = $3 and "started_at" >= $4 order by "id" desc limit $5
+
 -- keys: delete unused
 select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < $1 and "kind" = $2 and ("parent_key_id" is not null or "created_by" like $3) and ("state" in ($4, $5) or "expires_at" < $6) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit $7 for update skip locked
 
@@ -47,7 +50,7 @@ update "command" set "log_lines" = $1, "log_bytes" = $2, "log_dropped" = $3 wher
 select * from "command_log" where "tenant_id" = $1 and "command_id" = $2 and "end_line" > $3 and "end_line" <= $4 order by "end_line"
 
 -- keys: of several runners
-select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
+select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = $1 and "runner_id" in ($2, $3) and "state" not in ($4, $5)
 
 -- commands: waiting for anybody
 select "target", count(due) as "waiting", count(*) as "looked" from (select "target", case when (("scheduled_at" is null or "scheduled_at" <= $1) and ("expires_at" is null or "expires_at" > $2)) then 1 end as "due" from "command" where "tenant_id" = $3 and "status" = 'pending' and "runner_id" is null limit $4) as "some" group by "target"
@@ -95,7 +98,7 @@ update "api_key" set "state" = $1 where "tenant_id" = $2 and ("key_id" = $3 or (
 select * from "command" where "tenant_id" = $1 and "status" = $2 and "type" = $3 and ("runner_id" = $4 or "holder_id" = $5) and "id" < $6 order by "id" desc limit $7
 
 -- keys: find credential
-select "api_key".*, "runner"."admin" as "runner_admin", "runner"."cloned_until" as "runner_cloned_until" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = $1
+select "api_key".*, "runner"."admin" as "runner_admin" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = $1
 
 -- keys: prove
 update "api_key" set "state" = $1, "first_used_at" = $2 where "tenant_id" = $3 and "key_id" = $4 and "state" in ($5, $6)
@@ -124,6 +127,9 @@ update "runner" set "presence" = $1, "presence_since" = $2, "last_seen_at" = cas
 -- presence: flush
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from json_populate_recordset(null::"runner", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
+
+-- presence: lengthen the grace of keys
+update "api_key" set "retires_at" = "overlap_until" where "tenant_id" = $1 and "runner_id" = any($2::uuid[]) and "state" = $3 and "retires_at" > $4 and "overlap_until" > "retires_at"
 
 -- presence: heard last
 select "id", "installation", "cloned_until", "reported_at" from "runner" where "tenant_id" = $1 and "id" = any($2::uuid[]) order by "id" for update

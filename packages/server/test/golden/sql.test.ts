@@ -71,6 +71,8 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: some lines of a log': (db) => history.deleteSomeLogLines(db, ID, ID, 10),
   'commands: delete': (db) => history.deleteCommands(db, ID, [ID]),
   'scans: delete some': (db) => scans.deleteSomeSessions(db, 1, 10),
+  'scans: of a place': (db) =>
+    scans.sessionsOf(db, { tenant_id: ID, place_digest: Buffer.alloc(32) }, 'completed', 0, 1),
   'keys: delete unused': (db) => keys.deleteSomeUnusedKeys(db, 1, 2, 10),
   'commands: due among': (db) => pending.dueAmong(db, ID, [ID, ID], 1),
   'commands: held by': (db) => commands.heldBy(db, ID, [ID, ID]),
@@ -113,6 +115,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'presence: a change of state': (db) => presence.setPresence(db, ID, ID, 'online', 1),
   'presence: flush': (db) =>
     presence.flushPresence(db, [{ ...SIGN, ...REPORT }], [SIGN]),
+  'presence: lengthen the grace of keys': (db) => presence.lengthenGrace(db, ID, [ID, ID], 1),
   'presence: heard last': (db) => presence.lockHeard(db, ID, [ID]),
   'presence: times of a clock that was set back': (db) =>
     presence.bringBack(db, { tenant_id: ID, id: ID }, 1),

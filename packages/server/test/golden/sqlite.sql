@@ -19,6 +19,9 @@ delete from "command" where "tenant_id" = ? and "id" in (select unhex(value, '-'
 -- scans: delete some
 delete from "scan_session" where ("tenant_id", "id") in (select "old"."tenant_id", "old"."id" from "scan_session" as "old" where "old"."completed_at" < ? order by "old"."completed_at" limit ?)
 
+-- scans: of a place
+select * from "scan_session" where "tenant_id" = ? and "place_digest" = ? and "status" = ? and "started_at" >= ? order by "id" desc limit ?
+
 -- keys: delete unused
 select "tenant_id", "key_id" from "api_key" where "first_used_at" is null and "state" <> 'proven' and "created_at" < ? and "kind" = ? and ("parent_key_id" is not null or "created_by" like ?) and ("state" in (?, ?) or "expires_at" < ?) and not exists (select "next"."key_id" from "api_key" as "next" where "next"."tenant_id" = "api_key"."tenant_id" and "next"."runner_id" = "api_key"."runner_id" and "next"."parent_key_id" = "api_key"."key_id") order by "created_at" limit ?
 
@@ -47,7 +50,7 @@ update "command" set "log_lines" = ?, "log_bytes" = ?, "log_dropped" = ? where "
 select * from "command_log" where "tenant_id" = ? and "command_id" = ? and "end_line" > ? and "end_line" <= ? order by "end_line"
 
 -- keys: of several runners
-select "runner_id", "scopes", "state", "expires_at", "retires_at", "overlap_until", "cloned_until" from "api_key" inner join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "api_key"."tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
+select "runner_id", "scopes", "state", "expires_at", "retires_at" from "api_key" where "tenant_id" = ? and "runner_id" in (?, ?) and "state" not in (?, ?)
 
 -- commands: waiting for anybody
 select "target", count(due) as "waiting", count(*) as "looked" from (select "target", case when (("scheduled_at" is null or "scheduled_at" <= ?) and ("expires_at" is null or "expires_at" > ?)) then 1 end as "due" from "command" where "tenant_id" = ? and "status" = 'pending' and "runner_id" is null limit ?) as "some" group by "target"
@@ -95,7 +98,7 @@ update "api_key" set "state" = ? where "tenant_id" = ? and ("key_id" = ? or ("pa
 select * from "command" where "tenant_id" = ? and "status" = ? and "type" = ? and ("runner_id" = ? or "holder_id" = ?) and "id" < ? order by "id" desc limit ?
 
 -- keys: find credential
-select "api_key".*, "runner"."admin" as "runner_admin", "runner"."cloned_until" as "runner_cloned_until" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = ?
+select "api_key".*, "runner"."admin" as "runner_admin" from "credential" inner join "api_key" on "api_key"."tenant_id" = "credential"."tenant_id" and "api_key"."key_id" = "credential"."key_id" left join "runner" on "runner"."tenant_id" = "api_key"."tenant_id" and "runner"."id" = "api_key"."runner_id" where "credential"."key_id" = ?
 
 -- keys: prove
 update "api_key" set "state" = ?, "first_used_at" = ? where "tenant_id" = ? and "key_id" = ? and "state" in (?, ?)
@@ -124,6 +127,9 @@ update "runner" set "presence" = ?, "presence_since" = ?, "last_seen_at" = case 
 -- presence: flush
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end, "version" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."version" else "given"."version" end, "hostname" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."hostname" else "given"."hostname" end, "region" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."region" else "given"."region" end, "reported" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported" else "given"."reported" end, "reported_at" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."reported_at" else "given"."reported_at" end, "clock_skew_ms" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."clock_skew_ms" else "given"."clock_skew_ms" end, "installation" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."installation" else "given"."installation" end, "cloned_until" = case when "stored"."reported_at" > "given"."reported_at" then "stored"."cloned_until" else "given"."cloned_until" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci", ? as "version", ? as "hostname", ? as "region", ? as "reported", ? as "reported_at", ? as "clock_skew_ms", ? as "installation", ? as "cloned_until") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
 update "runner" as "stored" set "presence" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."presence" else "given"."presence" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end, "interval_ms" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."interval_ms" else "given"."interval_ms" end, "is_ci" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."is_ci" else "given"."is_ci" end from (select ? as "tenant_id", ? as "id", ? as "presence", ? as "last_seen_at", ? as "interval_ms", ? as "is_ci") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"
+
+-- presence: lengthen the grace of keys
+update "api_key" set "retires_at" = "overlap_until" where "tenant_id" = ? and "runner_id" in (select unhex(value, '-') from json_each(?)) and "state" = ? and "retires_at" > ? and "overlap_until" > "retires_at"
 
 -- presence: heard last
 select "id", "installation", "cloned_until", "reported_at" from "runner" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?)) order by "id"

@@ -71,6 +71,21 @@ describe('which installations are two', () => {
     );
   });
 
+  test('it doesn’t matter in which order sightings are learnt', () => {
+    const sighting = fc.tuple(fc.integer({ min: 0, max: 73 }), fc.constantFrom(A, B));
+    const both = fc
+      .array(sighting, { maxLength: 8 })
+      .chain((all) =>
+        fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
+      );
+    fc.assert(
+      fc.property(both, ([all, shuffled]) => {
+        const inOrder = all.toSorted(([a], [b]) => a - b);
+        assert.equal(noticed(shuffled).includes(true), noticed(inOrder).includes(true));
+      }),
+    );
+  });
+
   test('one that comes back after more than two heartbeats tells nothing', () => {
     assert.deepEqual(
       noticed([
@@ -179,6 +194,25 @@ for (const backend of BACKENDS) {
       }
       assert.deepEqual(await warnings(runner), ['cloned']);
     });
+
+    for (const [title, count] of [
+      ['one node', 1],
+      ['two nodes behind a balancer', 2],
+    ] as const) {
+      test(`a restart on ${title} is no clone`, async () => {
+        const nodes = Array.from(
+          { length: count },
+          () => new ServerNode(stage.database, stage.clock),
+        );
+        const runner = await newRunner(stage);
+        for (const [at, installation] of [A, A, B, B, B].entries()) {
+          await nodes[at % count]?.beat(runner.key, installation);
+          for (const node of nodes) await node.round();
+          assert.deepEqual(await warnings(runner), []);
+          stage.clock.advance(30_000);
+        }
+      });
+    }
 
     test('the jobs of a pipeline may share a CI key', async () => {
       const node = new ServerNode(stage.database, stage.clock);

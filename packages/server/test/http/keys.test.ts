@@ -40,6 +40,16 @@ for (const backend of BACKENDS) {
     const keys = page['items'] as Fields[];
     return keys.find((candidate) => candidate['key_id'] === keyIdOf(key))?.['state'];
   };
+  /** Two installations show themselves in turn, and it is noticed. */
+  const sightings = async (key: string): Promise<void> => {
+    for (const instance of ['a', 'b', 'a', 'b'])
+      ok(await runnerCall(world, key, '/heartbeat', { instance_id: instance }));
+    await world.server.round();
+  };
+  const warningsOf = async ({ id }: Runner): Promise<unknown[]> => {
+    const shown = await look(world, world.own.viewer, `/api/v1/runners/${id}`);
+    return (shown['warnings'] as Fields[]).map(({ code }) => code);
+  };
   const pass = (ms: number): void => {
     world.server.clock.advance(ms);
     forgiveFailures(world);
@@ -64,9 +74,7 @@ for (const backend of BACKENDS) {
 
     test('while two installations share a key, the old one lives to the end of the overlap', async () => {
       const runner = await newRunner(world);
-      for (const instance of ['a', 'b', 'a', 'b'])
-        ok(await runnerCall(world, runner.key, '/heartbeat', { instance_id: instance }));
-      await world.server.round();
+      await sightings(runner.key);
       const next = await renew(runner.key);
       await good(next);
       pass(DAY_MS - MINUTE_MS);
@@ -97,11 +105,37 @@ for (const backend of BACKENDS) {
       await good(other);
     });
 
+    test('a clone that is noticed within the grace keeps the old key to the end of the overlap, also once it is gone', async () => {
+      const runner = await newRunner(world);
+      const other = await renew(runner.key);
+      await good(other);
+      pass(14 * MINUTE_MS);
+      await sightings(other);
+      pass(HOUR_MS);
+      assert.deepEqual(await warningsOf(runner), []);
+      await good(runner.key);
+      pass(DAY_MS - 2 * HOUR_MS);
+      await good(runner.key);
+      pass(HOUR_MS);
+      await dead(runner.key);
+    });
+
+    test('a clone that is noticed after the grace revives no key', async () => {
+      const runner = await newRunner(world);
+      const other = await renew(runner.key);
+      await good(other);
+      pass(limits.keyGraceMs + 1);
+      await dead(runner.key);
+      await sightings(other);
+      assert.deepEqual(await warningsOf(runner), ['cloned']);
+      pass(2000);
+      await dead(runner.key);
+      await good(other);
+    });
+
     test('two installations that renew a shared key each keep what they got, until the overlap ends', async () => {
       const runner = await newRunner(world);
-      for (const instance of ['a', 'b', 'a', 'b'])
-        ok(await runnerCall(world, runner.key, '/heartbeat', { instance_id: instance }));
-      await world.server.round();
+      await sightings(runner.key);
       const [first, second] = [await renew(runner.key), await renew(runner.key)];
       await good(first);
       await good(second);

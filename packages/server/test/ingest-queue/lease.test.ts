@@ -8,7 +8,7 @@ import { LeaseLost, leaseKeeper } from '../../src/ingest/lease.ts';
 import { present } from '../../src/lib/assert.ts';
 import { claim, newCaller, openStage, receive, watchedDeps } from '../ingest-crash/scene.ts';
 
-test('every pass over a long document extends the claim, and ends when somebody else has it', async () => {
+test('every pass over a long document extends the claim and measures the time anew, and ends when somebody else has it', async () => {
   const stage = await openStage();
   const caller = await newCaller(stage);
   // More than is held in memory, so that every pass reads the pieces anew.
@@ -16,7 +16,9 @@ test('every pass over a long document extends the claim, and ends when somebody 
   const id = await receive(stage, caller, 'sarif', { version: '2.1.0', runs: [{ results }] });
   const upload = present(await claim(stage), 'the upload');
   assert.equal(upload.id, id);
-  const deps = watchedDeps(stage, () => {});
+  let measured = 0;
+  const alignClock = async (): Promise<void> => void (measured += 1);
+  const deps = { ...watchedDeps(stage, () => {}), alignClock };
   const db = stage.database.tenant(caller.tenantId);
   const keep = leaseKeeper(deps, upload);
   let pieces = 0;
@@ -31,6 +33,7 @@ test('every pass over a long document extends the claim, and ends when somebody 
   const { document } = await source.scan();
   for await (const _ of source.items(document, new Set(['/runs/0/results'])));
   assert.ok(pieces > 100, `${pieces} pieces`);
+  assert.equal(measured, pieces, 'each came long after the one before');
   stage.clock.advance(limits.uploadLeaseMs + 1);
   stage.clock.age(limits.uploadLeaseMs + 1);
   assert.notEqual(await claim(stage), undefined);
