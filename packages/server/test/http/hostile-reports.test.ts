@@ -166,6 +166,11 @@ describe('places', { concurrency: 2 }, () => {
   });
 });
 
+test('a credential in the name of a tool is masked in the receipt, as it is with the run', async () => {
+  const receipt = await receiptOf(report(item('odd'), '', ',"tool":{"name":"x --token=abc123"}'));
+  assert.equal(receipt.tool, 'x --token=***');
+});
+
 test('names that come twice are warned about with their place, and the last one counts', async () => {
   const items = `${item('twice-1', ',"a/b":{"x":1,"x":2}')},${item('twice-2')}`;
   const text = report(item('gone'), '', `,"tool":{"name":"u"},"findings":[${items}]`);
