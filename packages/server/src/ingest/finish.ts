@@ -179,6 +179,7 @@ async function noteAnalyses(
     last_seen_at: nowMs,
     commit_sha: place.commitSha,
     coverage: analysis.coverage,
+    scanner: analysis.scanner ?? null,
     held_digest: held.get(number)?.digest ?? null,
     held_count: held.get(number)?.count ?? 0,
   }));
