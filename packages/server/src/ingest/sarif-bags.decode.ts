@@ -3,6 +3,7 @@
 // detail reader, last.
 
 import { type Budget, boundedBag } from './bounded.decode.ts';
+import { maskSaid } from './masking.rules.ts';
 import { type JsonObject, type Notes, objectOf, pointerToken } from './report-notes.decode.ts';
 
 /** Tools that write bags below a result write one a step; more of them tell nobody more. */
@@ -41,7 +42,8 @@ export function bagsBelow(
       seen += 1;
       const bag = boundedBag(own, notes, budget);
       if (bag !== undefined) {
-        bags.push([pointer, bag]);
+        // Names below members that nobody knows are texts of the document as any other.
+        bags.push([pointer.split('/').map(maskSaid).join('/'), bag]);
         budget.left -= pointer.length;
       }
     }

@@ -304,6 +304,8 @@ test('where property bags stand counts as much as what is in them, and a name th
   };
   assert.equal(Object.keys(bags('n'.repeat(128)) ?? {}).length, 50);
   assert.equal(bags('n'.repeat(129)), undefined);
+  const [shownAt] = Object.keys(bags('password=hunter2') ?? {});
+  assert.equal(shownAt, '/relatedLocations/0/password=***/0');
   const deep = Array.from({ length: 100 }).reduce<object>(
     (inner, _, index) => ({
       ['d'.repeat(100)]: inner,
