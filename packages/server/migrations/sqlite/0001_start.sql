@@ -237,6 +237,7 @@ create table upload (
   fault text,
   raw_deleted_at integer,
   rehearsal integer not null check (rehearsal in (0, 1)),
+  clean_scan integer not null check (clean_scan in (0, 1)),
   primary key (tenant_id, id)
 ) strict, without rowid;
 create index upload_waiting on upload (tenant_id, runner_id, received_at, id) where state in ('received', 'processing');
@@ -337,7 +338,8 @@ create table scope (
 create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
 -- The newest analysis of a scope on one ref; coverage: how much its newest report
--- covers; held_digest remembers an absence that the blinding guard held back.
+-- covers; scanner: the one of the command that it was made for, if any;
+-- held_digest remembers an absence that the blinding guard held back.
 create table analysis (
   tenant_id blob not null,
   ref_id blob not null,
@@ -347,6 +349,7 @@ create table analysis (
   last_seen_at integer not null,
   commit_sha text,
   coverage text not null check (coverage in ('full', 'partial')),
+  scanner text,
   held_digest blob,
   held_count integer not null,
   primary key (tenant_id, ref_id, tool, category)

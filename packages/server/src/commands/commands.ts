@@ -2,7 +2,7 @@
 // the row with the machine and applies the decision as one guarded UPDATE. The poll is in poll.ts.
 
 import { hash } from 'node:crypto';
-import { type ErrorCode, limits } from '@muster/contract';
+import { type ErrorCode, type KeyScope, limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
 import type { RunnerRow } from '../keys/runners.ts';
 import { Defect } from '../lib/assert.ts';
@@ -54,6 +54,7 @@ export interface Holder {
 /** A runner that moves a command, by one of its keys. */
 export interface Mover extends Holder {
   readonly keyId: string;
+  readonly scopes: readonly KeyScope[];
 }
 
 export interface TransitionInput {
@@ -183,7 +184,8 @@ async function judgeAndMove(
   const set = columnsOf(decision, event, answer, row, runnerId, leaseMs(runner.interval_ms), nowMs);
   if ((await moveCommand(tx, row, set)) === 0) return 'raced';
   await recordAttempt(tx, row, decision, event, answer, runnerId, nowMs);
-  if (clean !== null && row.type === 'scan') {
+  // What closes findings is an upload, and takes the scope of one.
+  if (clean !== null && row.type === 'scan' && holder.scopes.includes('ingest')) {
     await receiveCleanScan(deps, tx, { caller: holder, commandId, payload: row.payload, clean });
   }
   return { ...row, ...set };

@@ -148,6 +148,7 @@ export interface UploadTable {
   raw_deleted_at: number | null;
   /** 1: it only asks what would become of the report (/ingest/validate). */
   rehearsal: Flag;
+  clean_scan: Flag;
 }
 
 export interface UploadChunkTable {
@@ -229,6 +230,7 @@ export interface AnalysisTable {
   last_seen_at: number;
   commit_sha: string | null;
   coverage: 'full' | 'partial';
+  scanner: string | null;
   held_digest: Uint8Array | null;
   held_count: number;
 }

@@ -53,22 +53,48 @@ export function emptyLog(scanner: string, clean: CleanScan): string {
 export interface KnownAnalysis {
   readonly tool: string;
   readonly coverage: 'full' | 'partial';
+  /** By which scanner's name its newest report was asked for; null: by no command. */
+  readonly scanner: string | null;
 }
 
+/** Why nothing is known of what a scanner's scans fill. */
+export type NoAnalysis = 'none' | 'several' | 'other';
+
 /**
- * The analysis that a scanner's scans make: the one whose tool has its name, else the only one whose tool fits by the first
- * word (`trivy-fs` and `trivy`). `several`: nothing tells which.
+ * The analysis that a scanner's scans fill: the one whose tool has its name, else the only one whose tool has the same
+ * first word, where that word is all that one of them says (`trivy-fs` and `Trivy`, `semgrep` and `Semgrep OSS`). `other`: it
+ * may as well be that of another scanner (`trivy-config`), for it was not asked for by this one's name. `several`: nothing
+ * tells which. `scanner`: as `familyOf` makes it.
  */
-export function analysisOfScanner(
+export function analysisOfScanner<T extends KnownAnalysis>(
   scanner: string,
-  known: readonly KnownAnalysis[],
-): KnownAnalysis | 'none' | 'several' {
-  const name = scanner.trim().toLowerCase().replace(/\s+/g, ' ');
-  const same = known.find(({ tool }) => tool === name);
-  if (same !== undefined) return same;
-  const fitting = known.filter(({ tool }) => firstWord(tool) === firstWord(name));
-  return fitting.length > 1 ? 'several' : (fitting[0] ?? 'none');
+  known: readonly T[],
+): T | NoAnalysis {
+  const same = known.filter(({ tool }) => tool === scanner);
+  const fitting = same.length > 0 ? same : known.filter(({ tool }) => isRunAs(scanner, tool));
+  const [only] = fitting;
+  if (only === undefined) return 'none';
+  if (fitting.length > 1) return 'several';
+  const isItsOwn =
+    only.scanner === null
+      ? only.tool === scanner || scanner === firstWord(scanner)
+      : only.scanner === scanner;
+  return isItsOwn ? only : 'other';
+}
+
+/** Names are compared in lower case, with single blanks. */
+export const familyOf = (name: string): string => name.trim().toLowerCase().replace(/\s+/g, ' ');
+
+function isRunAs(scanner: string, tool: string): boolean {
+  const word = firstWord(scanner);
+  return startsAlike(scanner, tool) && (scanner === word || tool === word);
 }
 
 /** Agents call a scanner by its tool and how it is run (`trivy-fs`, RP §5.7), tools call themselves `Semgrep OSS`. */
-export const firstWord = (name: string): string => /[a-z0-9]+/.exec(name.toLowerCase())?.[0] ?? '';
+export function startsAlike(one: string, other: string): boolean {
+  const word = firstWord(one);
+  return word !== '' && word === firstWord(other);
+}
+
+/** In whatever script; '' where there is none. */
+const firstWord = (name: string): string => /[\p{L}\p{N}]+/u.exec(name.toLowerCase())?.[0] ?? '';

@@ -74,14 +74,20 @@ export async function placeCleanScan(db: Db, upload: UploadRow, report: Report):
   if (cleanScan !== true || analysis === undefined) return report;
   if (await hasEarlierWaiting(db, upload)) throw new ScopeBusy();
   const scan = scans?.[0];
-  const found = await repeatedAnalysis(db, upload, report, analysis, scan?.scanner ?? '');
+  const found = await repeatedAnalysis(db, upload, report, analysis);
   if ('unknown' in found) return closingNothing(report, analysis, found.unknown);
-  const coverage = scan?.said.coverage ?? found.coverage;
-  if (coverage === 'partial') return closingNothing(report, analysis, PARTIAL);
+  const inherited = scan?.isNarrowed === false ? found.coverage : 'partial';
+  const coverage = scan?.said.coverage ?? inherited;
+  if (coverage === 'partial') {
+    const why = found.coverage === 'full' && scan?.said.coverage === undefined ? NARROWED : PARTIAL;
+    return closingNothing(report, analysis, why);
+  }
   return { ...report, analyses: [{ ...analysis, tool: found.tool, coverage }] };
 }
 
 const PARTIAL = 'its coverage is partial; `coverage: full` in the payload of the command says more';
+const NARROWED =
+  'its command names what to look at or for; `coverage: full` in its payload says that this is all of its asset';
 
 function closingNothing(report: Report, analysis: AnalysisDraft, why: string): Report {
   const detail = `The scan ended without findings, and closes nothing: ${why}.`;
@@ -95,8 +101,7 @@ async function repeatedAnalysis(
   db: Db,
   upload: UploadRow,
   report: Report,
-  { asset, branch, category }: AnalysisDraft,
-  scanner: string,
+  { asset, branch, category, scanner = '' }: AnalysisDraft,
 ): Promise<Found> {
   const { tenant_id: tenantId } = upload;
   if (await hasReportOfCommand(db, upload)) {
@@ -114,5 +119,11 @@ async function repeatedAnalysis(
     return { unknown: 'no report of this scanner is known for its asset, branch and category' };
   }
   if (found === 'several') return { unknown: 'several tools of its asset fit its scanner' };
+  if (found === 'other') {
+    return {
+      unknown:
+        'the newest report of the tool that fits was not made for a command with this scanner',
+    };
+  }
   return found;
 }

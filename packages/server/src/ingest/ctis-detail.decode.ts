@@ -125,9 +125,9 @@ function addClassification(detail: FindingDetail, parts: FindingParts, pass: Cti
   const { vulnerability } = parts;
   if (vulnerability === null) return;
   const listed = [...stringsOf(vulnerability.cwe_ids), stringOf(vulnerability.cwe_id) ?? ''];
-  const cwe = cwesIn(...listed);
+  const cwe = cwesIn(listed);
   const categories = vulnerability.owasp_ids;
-  const owasp = owaspIn(...stringsOf(categories), stringOf(categories) ?? '');
+  const owasp = owaspIn([...stringsOf(categories), stringOf(categories) ?? '']);
   const ids = publishedIds(vulnerability, stringOf(parts.finding.rule_id) ?? '');
   if (cwe.length > 0) detail.cwe = cwe;
   if (owasp.length > 0) detail.owasp = owasp;

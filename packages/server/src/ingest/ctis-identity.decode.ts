@@ -115,7 +115,7 @@ export function publishedIds(vulnerability: JsonObject | null, ruleId: string): 
   add(vulnerability?.cve_id);
   for (const id of listOf(vulnerability?.cve_ids)) add(id);
   for (const entry of listOf(vulnerability?.ids)) add(objectOf(entry)?.id);
-  for (const id of vulnerabilityIdsIn(ruleId)) ids.add(id);
+  for (const id of vulnerabilityIdsIn([ruleId])) ids.add(id);
   return [...ids];
 }
 

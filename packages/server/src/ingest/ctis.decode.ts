@@ -3,6 +3,7 @@
 // for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
 
 import { limits } from '@muster/contract';
+import { familyOf } from './clean-scan.rules.ts';
 import { readComponents } from './ctis-components.decode.ts';
 import { readEndpoints } from './ctis-endpoints.decode.ts';
 import { decodeFinding } from './ctis-finding.decode.ts';
@@ -21,7 +22,7 @@ import { pathRoots } from './path.rules.ts';
 import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { ctisRun } from './run-summary.decode.ts';
 import { branchName, contextAsset } from './sarif-frame.decode.ts';
-import { scanOf } from './scan-context.rules.ts';
+import { scanOf, scannerOf } from './scan-context.rules.ts';
 
 /** A document with none of these is something else. */
 const REPORT_MEMBERS = 'metadata tool assets findings dependencies relationships endpoints'.split(
@@ -146,12 +147,13 @@ function analysisOf(
   const claims = branch.is_default_branch;
   const isFull = stringOf(metadata.coverage_type)?.trim().toLowerCase() === 'full';
   return {
-    tool: toolName.toLowerCase().replace(/\s+/g, ' '),
+    tool: familyOf(toolName),
     toolName,
     toolVersion: notes.textOf(tool?.version, limits.nameCharsMax),
     category: notes.text(said.category ?? '', limits.nameCharsMax),
     asset: beside.implicit,
     commandId: scan?.commandId ?? null,
+    ...scannerOf(scan, notes),
     branch: notes.text(branchName(name ?? said.branch ?? ''), limits.nameCharsMax),
     claimsDefaultBranch:
       claims === true || (name === null && claims !== false && said.defaultBranch === true),

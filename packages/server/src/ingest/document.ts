@@ -26,6 +26,9 @@ const HELD_BYTES_MAX = 16 * 1024 * 1024;
 /** Decoded bytes that come in one piece: few enough to be cheap to keep, many enough that their handing over is. */
 const PIECE_BYTES = 256 * 1024;
 
+/** The check keeps one number for each open bracket: some megabytes, at twice the depth twice as many. */
+const PASSED_DEPTH_MAX = 1_000_000;
+
 /** A document that was read once: its frame, and where its items are. */
 export interface ScannedDocument {
   readonly frame: unknown;
@@ -94,20 +97,23 @@ export class DocumentSource {
     if (error.kind === 'size') {
       return new Problem('body_too_large', `The document can not be read: ${error.message}.`);
     }
-    const fault = await this.#firstFault();
+    const fault = await this.#firstFault(limits.jsonDepthMax);
     assert(fault !== null, `a document with a fault (${error.message}) is not JSON`);
     return notJson(fault);
   }
 
-  /** For documents with parts that nobody parses: throws the Problem of `locate` unless all of it is JSON. */
+  /**
+   * For documents with parts that nobody parses: throws the Problem of `locate` unless all of it is JSON. The depth was
+   * judged by the scan: of the frame with the document, of an item with the item, which costs its neighbours nothing.
+   */
   async mustBeJson(): Promise<void> {
-    const fault = await this.#firstFault();
+    const fault = await this.#firstFault(PASSED_DEPTH_MAX);
     if (fault !== null) throw notJson(fault);
   }
 
   /** A pass that looks at every byte, whatever it belongs to. */
-  async #firstFault(): Promise<JsonFault | null> {
-    const check = new JsonCheck(limits.jsonDepthMax);
+  async #firstFault(depthMax: number): Promise<JsonFault | null> {
+    const check = new JsonCheck(depthMax);
     for await (const piece of this.#pieces()) {
       const fault = check.push(piece);
       if (fault !== null) return fault;

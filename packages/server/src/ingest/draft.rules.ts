@@ -35,6 +35,8 @@ export interface ScanContext {
   readonly scanner: string;
   /** The upload names it (`X-OpenCTEM-Command-ID`); else it is one that the runner held. */
   readonly isNamed: boolean;
+  /** It looks at a part of its asset, or for a part of what there is: nothing tells that it covers what others did. */
+  readonly isNarrowed: boolean;
   readonly said: Pick<
     UploadContext,
     | 'repositoryUrl'
@@ -79,6 +81,8 @@ export interface AnalysisDraft {
   readonly asset: number | null;
   /** The command that this was made for, if any. */
   readonly commandId: string | null;
+  /** What that command calls the scanner, in lower case, if it says so. */
+  readonly scanner?: string;
   /** '' = the asset's unnamed ref. */
   readonly branch: string;
   readonly claimsDefaultBranch: boolean;

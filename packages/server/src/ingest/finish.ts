@@ -30,6 +30,7 @@ import {
   receiptOf,
   type Tally,
 } from './receipt.rules.ts';
+import { maskSaid } from './masking.rules.ts';
 import { Notes } from './report-notes.decode.ts';
 import { setAsideDetail } from './setback.rules.ts';
 import type { Site } from './sites.ts';
@@ -62,7 +63,7 @@ export interface Finished {
 
 export const toolOf = (report: Report): string | null => {
   const names = new Set(report.analyses.map((analysis) => analysis.toolName));
-  return names.size === 0 ? null : cut([...names].join(', '), 255);
+  return names.size === 0 ? null : cut([...names].map(maskSaid).join(', '), 255);
 };
 
 /**
@@ -178,6 +179,7 @@ async function noteAnalyses(
     last_seen_at: nowMs,
     commit_sha: place.commitSha,
     coverage: analysis.coverage,
+    scanner: analysis.scanner ?? null,
     held_digest: held.get(number)?.digest ?? null,
     held_count: held.get(number)?.count ?? 0,
   }));

@@ -300,10 +300,10 @@ export async function analysesOnRef(
   db: Db,
   tenantId: string,
   refId: string,
-): Promise<Pick<AnalysisRow, 'tool' | 'category' | 'coverage'>[]> {
+): Promise<Pick<AnalysisRow, 'tool' | 'category' | 'coverage' | 'scanner'>[]> {
   return await db
     .selectFrom('analysis')
-    .select(['tool', 'category', 'coverage'])
+    .select(['tool', 'category', 'coverage', 'scanner'])
     .where('tenant_id', '=', tenantId)
     .where('ref_id', '=', refId)
     .execute();
@@ -318,6 +318,7 @@ export async function saveAnalyses(db: Db, rows: readonly AnalysisRow[]): Promis
         'last_seen_at',
         'commit_sha',
         'coverage',
+        'scanner',
         'held_digest',
         'held_count',
       ],

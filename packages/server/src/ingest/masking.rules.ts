@@ -123,10 +123,11 @@ export function maskAssignments(text: string): string {
 
 /**
  * As ASSIGNMENT, in sentences: there a colon and a blank introduce words (`Password: too short`), so that it takes `=`, a
- * colon without a blank or quotes to assign, and what isn't quoted ends with the word.
+ * colon without a blank or quotes to assign, and what isn't quoted ends with the word. A comparison or an arrow is none (`token
+ * == null`), but what is quoted behind it may be the credential.
  */
 const SAID = new RegExp(
-  `((?:${CREDENTIAL_WORDS})[\\w-]{0,32}\\\\*["']?(?:[ \\t]*(?::=|=>|={1,3})[ \\t]*|:(?=[^\\s:/])|[ \\t]*:[ \\t]*(?=\\\\*["'])))` +
+  `((?:${CREDENTIAL_WORDS})[\\w-]{0,32}\\\\*["']?(?:[ \\t]*(?::=|=(?![=>]))[ \\t]*|:(?=[^\\s:/])|[ \\t]*(?::|=>|={2,3})[ \\t]*(?=\\\\*["'])))` +
     '(?:(")(?:[^"\\\\\\r\\n]|\\\\.)+|(\')(?:[^\'\\\\\\r\\n]|\\\\.)+|[^\\s&"\',;]+)',
   'gi',
 );

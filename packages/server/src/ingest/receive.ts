@@ -184,6 +184,7 @@ export function newUploadRow(
     fault: null,
     raw_deleted_at: null,
     rehearsal: incoming.context.rehearsal === true ? 1 : 0,
+    clean_scan: incoming.context.cleanScan === true ? 1 : 0,
   };
 }
 

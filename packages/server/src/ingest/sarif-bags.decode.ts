@@ -3,14 +3,21 @@
 // detail reader, last.
 
 import { type Budget, boundedBag } from './bounded.decode.ts';
+import { maskSaid } from './masking.rules.ts';
 import { type JsonObject, type Notes, objectOf, pointerToken } from './report-notes.decode.ts';
 
 /** Tools that write bags below a result write one a step; more of them tell nobody more. */
 const BAGS_MAX = 50;
 
-/** Members without bags in them, and those that are shown where they stand. */
+/** Longer names are data; SARIF's own have 24 characters at most. They would stand in every pointer below them. */
+const NAME_CHARS_MAX = 128;
+
+/**
+ * Members without bags in them, those that are shown where they stand, and exchanges: a bag there quotes the request or the
+ * response as it was sent, with the credentials that are masked in what is shown of it.
+ */
 const PASSED_OVER: ReadonlySet<string> = new Set(
-  'properties fingerprints partialFingerprints message'.split(' '),
+  'properties fingerprints partialFingerprints message webRequest webResponse'.split(' '),
 );
 
 /** The bag of the finding's own place is shown with it. */
@@ -24,18 +31,25 @@ export function bagsBelow(
   budget: Budget,
 ): Record<string, unknown> | null {
   const bags: [string, unknown][] = [];
-  let left = BAGS_MAX;
+  let seen = 0;
+  let isFull = false;
   const look = (value: unknown, pointer: string): void => {
-    if (typeof value !== 'object' || value === null) return;
+    if (typeof value !== 'object' || value === null || isFull) return;
     const own = pointer === SHOWN_WITH_ITS_PLACE ? null : objectOf(objectOf(value)?.properties);
     if (own !== null && Object.keys(own).length > 0) {
-      left -= 1;
-      if (left < 0) return void (left === -1 && notes.countCut());
+      isFull = seen === BAGS_MAX || budget.left <= 0;
+      if (isFull) return notes.countCut();
+      seen += 1;
       const bag = boundedBag(own, notes, budget);
-      if (bag !== undefined) bags.push([pointer, bag]);
+      if (bag !== undefined) {
+        // Names below members that nobody knows are texts of the document as any other.
+        bags.push([pointer.split('/').map(maskSaid).join('/'), bag]);
+        budget.left -= pointer.length;
+      }
     }
     for (const [name, member] of Object.entries(value)) {
       if (typeof member !== 'object' || PASSED_OVER.has(name)) continue;
+      if (name.length > NAME_CHARS_MAX) continue;
       look(member, `${pointer}/${pointerToken(name)}`);
     }
   };

@@ -7,7 +7,8 @@ import { normaliseAsset } from './asset.rules.ts';
 import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { healthOf } from './sarif-health.decode.ts';
-import { scanOf } from './scan-context.rules.ts';
+import { familyOf } from './clean-scan.rules.ts';
+import { scanOf, scannerOf } from './scan-context.rules.ts';
 
 /** The analysis of one run, before runs of the same tool and category are merged. */
 export function analysisOf(
@@ -30,12 +31,13 @@ export function analysisOf(
   const commit = context.commitSha ?? stringOf(provenance?.revisionId) ?? said.commitSha ?? null;
   const category = context.category ?? (categoryOf(run) || said.category) ?? '';
   return {
-    tool: toolName.toLowerCase().replace(/\s+/g, ' '),
+    tool: familyOf(toolName),
     toolName,
     toolVersion: version === null ? null : notes.text(version, limits.nameCharsMax),
     category: notes.text(category, limits.nameCharsMax),
     asset,
     commandId: scan?.commandId ?? null,
+    ...scannerOf(scan, notes),
     branch: notes.text(branchName(branch), limits.nameCharsMax),
     claimsDefaultBranch: (context.defaultBranch ?? said.defaultBranch) === true,
     commitSha: commit === null ? null : notes.text(commit, limits.nameCharsMax),

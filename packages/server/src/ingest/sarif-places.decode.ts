@@ -53,7 +53,7 @@ const MAPPED_MAX = 50;
 /** Files in archives in images; a cycle ends here. */
 const NESTED_MAX = 8;
 
-/** Places of one base id that are remembered. */
+/** Places that are remembered, of all base ids together. */
 const REMEMBERED_MAX = 50_000;
 
 /** Chains of base ids are short; a cycle ends here. */
@@ -68,6 +68,7 @@ export class Places {
   readonly #hasNested: boolean;
   /** By base id, then by uri: joining the two anew for each location would cost more than both. */
   readonly #known = new Map<string | null, Map<string, Place>>();
+  #remembered = 0;
   readonly #notes: Notes;
 
   /**
@@ -133,19 +134,24 @@ export class Places {
   }
 
   #resolve(uri: string, baseId: string | null): Place {
-    let known = this.#known.get(baseId);
-    if (known === undefined) {
-      known = new Map();
-      this.#known.set(baseId, known);
-    }
-    let place = known.get(uri);
-    if (place === undefined) {
-      place = this.#placeOf(uri, baseId);
-      // Where every result has a file of its own, remembering serves nobody.
-      if (known.size >= REMEMBERED_MAX) known.clear();
-      if (uri.length <= limits.pathCharsMax) known.set(uri, place);
-    }
+    // An id without a base says nothing, and a report may have as many of them as it likes.
+    const base = baseId === null || !this.#bases.has(baseId) ? null : baseId;
+    const known = this.#known.get(base)?.get(uri);
+    if (known !== undefined) return known;
+    const place = this.#placeOf(uri, base);
+    if (uri.length <= limits.pathCharsMax) this.#remember(base, uri, place);
     return place;
+  }
+
+  #remember(base: string | null, uri: string, place: Place): void {
+    // Where every result has a file of its own, remembering serves nobody.
+    if (this.#remembered >= REMEMBERED_MAX) {
+      this.#known.clear();
+      this.#remembered = 0;
+    }
+    const ofBase = this.#known.get(base) ?? new Map<string, Place>();
+    this.#known.set(base, ofBase.set(uri, place));
+    this.#remembered += 1;
   }
 
   #placeOf(uri: string, baseId: string | null): Place {

@@ -286,7 +286,7 @@ function idsOfRule(id: string, raw: JsonObject | null, tags: readonly string[]):
   const sources = [id, ...stringsOf(raw?.deprecatedIds), ...tags];
   // Snyk names the CVE in the full description only: "(CVE-2024-39249) async@3.2.4".
   if (/^SNYK-/i.test(id)) sources.push(textOfMultiformat(raw?.fullDescription) ?? '');
-  return vulnerabilityIdsIn(...sources);
+  return vulnerabilityIdsIn(sources);
 }
 
 /** Enough of a description to recognise the rule; the page links to the rest. */

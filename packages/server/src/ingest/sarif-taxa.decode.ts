@@ -110,12 +110,9 @@ export class TaxonBook {
       if (kinds.length > 0 && kinds.every((kind) => NOT_CLASSIFYING.has(kind))) continue;
       this.#add(this.#taxonOf(objectOf(relation?.target)), taxa, 0);
     }
-    const texts = [...tags];
-    if (properties !== null) {
-      for (const name of PROPERTIES) {
-        if (properties[name] !== undefined) texts.push(...textsOf(properties[name]));
-      }
-    }
+    const named =
+      properties === null ? [] : PROPERTIES.flatMap((name) => textsOf(properties[name]));
+    const texts = [...tags, ...named];
     return taxa.length === 0 && texts.length === 0 ? NONE : namesOf(taxa, texts);
   }
 
@@ -215,11 +212,11 @@ function namesOf(taxa: readonly Taxon[], texts: readonly string[]): TaxonNames {
   for (const { name, id } of taxa) {
     const digits = /^(?:cwe-?)?0*([1-9]\d{0,4})$/i.exec(id)?.[1];
     if (/\bcwe\b/i.test(name) && digits !== undefined) cwe.add(`CWE-${digits}`);
-    else if (/owasp/i.test(name) && owaspIn(id).length > 0) owasp.add(owaspIn(id)[0] ?? id);
+    else if (/owasp/i.test(name) && owaspIn([id]).length > 0) owasp.add(owaspIn([id])[0] ?? id);
     else other.add(`${name}/${id}`.slice(0, 255));
   }
-  for (const id of cwesIn(...texts)) cwe.add(id);
-  for (const id of owaspIn(...texts)) owasp.add(id);
+  for (const id of cwesIn(texts)) cwe.add(id);
+  for (const id of owaspIn(texts)) owasp.add(id);
   return { cwe: [...cwe], owasp: [...owasp], other: [...other] };
 }
 

@@ -4,8 +4,9 @@
 
 import { ASSET_KINDS, limits } from '@muster/contract';
 import { ipAddress } from './asset.rules.ts';
-import { firstWord } from './clean-scan.rules.ts';
+import { familyOf, startsAlike } from './clean-scan.rules.ts';
 import type { ScanContext, UploadContext } from './draft.rules.ts';
+import type { Notes } from './report-notes.decode.ts';
 
 /** What is kept of a command's payload beside the upload. `isNamed`: the runner said that the report belongs to it. */
 export function scanContextOf(
@@ -34,7 +35,31 @@ export function scanContextOf(
   };
   const names = stated.repositoryUrl === undefined && stated.asset === undefined;
   const said = Object.entries({ ...(names ? targetOf(text('target')) : {}), ...defined(stated) });
-  return { commandId, scanner: text('scanner') ?? '', isNamed, said: Object.fromEntries(said) };
+  const scanner = text('scanner') ?? '';
+  const isNarrowed = narrows(payload, !names);
+  return { commandId, scanner, isNamed, isNarrowed, said: Object.fromEntries(said) };
+}
+
+/** Members of a payload that leave the whole of the asset to be looked at; `target` does where it names the asset. */
+const NOT_NARROWING: ReadonlySet<string> = new Set(
+  `scanner timeout_seconds report_progress repository_url asset asset_type branch commit_sha default_branch category
+    coverage`.split(/\s+/),
+);
+
+/** Whether a member may narrow the scan: rules of its own, paths, exclusions, and whatever nobody here knows. */
+function narrows(payload: Readonly<Record<string, unknown>>, isNamedBeside: boolean): boolean {
+  const { target, repository_url: repository, asset } = payload;
+  return Object.entries(payload).some(([name, value]) => {
+    if (NOT_NARROWING.has(name) || saysNothing(value)) return false;
+    if (name !== 'target') return true;
+    return isNamedBeside && target !== repository && target !== asset;
+  });
+}
+
+/** Null, and texts, lists and objects without anything in them. */
+function saysNothing(value: unknown): boolean {
+  if (typeof value !== 'object') return value === '';
+  return value === null || Object.values(value).every(saysNothing);
 }
 
 const defined = (object: Readonly<Record<string, unknown>>) =>
@@ -56,10 +81,16 @@ function targetOf(target: string | undefined): UploadContext {
   return ipAddress(target) === null ? {} : { asset: target, assetType: 'ip_address' };
 }
 
+/** The name by which the command of a report calls its scanner, to be compared with that of another. */
+export function scannerOf(scan: ScanContext | null, notes: Notes): { readonly scanner?: string } {
+  const name = familyOf(notes.text(scan?.scanner ?? '', limits.nameCharsMax));
+  return name === '' ? {} : { scanner: name };
+}
+
 /** The scan that a report of this tool belongs to; null when none fits, or several do. */
 export function scanOf(context: UploadContext, tool: string): ScanContext | null {
   const fitting = (context.scans ?? []).filter(
-    (scan) => scan.isNamed || firstWord(scan.scanner) === firstWord(tool),
+    (scan) => scan.isNamed || startsAlike(scan.scanner, tool),
   );
   return fitting.length === 1 ? (fitting[0] ?? null) : null;
 }

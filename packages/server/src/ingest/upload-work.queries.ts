@@ -39,7 +39,8 @@ export async function uploadFlows(db: Db, nowMs: number): Promise<UploadFlow[]> 
 
 /**
  * Uploads of a runner that wait for a busy scope and arrived before the one of the outer query, which may be about the same
- * thing: it isn't let past them. Others that wait have a fault, and hold nobody up.
+ * thing: it isn't let past them. Others that wait have a fault, and hold nobody up; nor does a clean scan, which waits for
+ * every earlier upload, not only for those about the same thing.
  */
 const parkedBefore = (db: Db, tenantId: string, runnerId: string, nowMs: number) =>
   db
@@ -50,6 +51,7 @@ const parkedBefore = (db: Db, tenantId: string, runnerId: string, nowMs: number)
     .where('parked.state', '=', RECEIVED)
     .where('parked.state', 'in', WAITING)
     .where('parked.fault', 'is', null)
+    .where('parked.clean_scan', '=', 0)
     .where('parked.not_before', '>', nowMs)
     .whereRef(sql.ref('parked.id'), '<', sql.ref('upload.id'));
 

@@ -15,19 +15,19 @@ const VULNERABILITY = new RegExp(
 const SCAN_CHARS_MAX = 2048;
 
 /** `CWE-<n>` for each CWE that the texts name, in order, without repeats. */
-export function cwesIn(...texts: readonly string[]): string[] {
+export function cwesIn(texts: readonly string[]): string[] {
   return matches(texts, CWE, (found) => `CWE-${found[1]}`);
 }
 
 /** `A03:2021` for each OWASP Top Ten category that the texts name. */
-export function owaspIn(...texts: readonly string[]): string[] {
+export function owaspIn(texts: readonly string[]): string[] {
   return matches(texts, OWASP, (found) => `A${(found[1] ?? '').padStart(2, '0')}:${found[2]}`);
 }
 
 /**
  * Published vulnerability ids in the texts: CVE upper-case, GHSA with a lower-case body (CTIS §4.2).
  */
-export function vulnerabilityIdsIn(...texts: readonly string[]): string[] {
+export function vulnerabilityIdsIn(texts: readonly string[]): string[] {
   return matches(texts, VULNERABILITY, (found) => canonicalVulnerabilityId(found[0]));
 }
 

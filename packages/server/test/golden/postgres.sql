@@ -144,7 +144,7 @@ select "key_id" from "api_key" where "tenant_id" = $1 and "key_id" in ($2) for u
 select "tenant_id", "runner_id", sum(case when state = 'processing' and lease_until >= $1 then 1 else 0 end) as "in_work", min(case when ((state = 'received' and not_before <= $2) or (state = 'processing' and lease_until < $3)) then received_at end) as "due_since" from "upload" where "state" in ('received', 'processing') group by "tenant_id", "runner_id"
 
 -- uploads: claim
-with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') and not exists (select "parked"."id" from "upload" as "parked" where "parked"."tenant_id" = $5 and "parked"."runner_id" = $6 and "parked"."state" = 'received' and "parked"."state" in ('received', 'processing') and "parked"."fault" is null and "parked"."not_before" > $7 and "parked"."id" < "upload"."id") order by "received_at", "id" limit $8 for update skip locked) update "upload" set "state" = $9, "attempt" = "attempt" + $10, "lease_until" = $11, "lease_holder" = $12, "started_at" = $13 where (tenant_id, id) in (select tenant_id, id from next) returning *
+with "next" as (select "tenant_id", "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and ((state = 'received' and not_before <= $3) or (state = 'processing' and lease_until < $4)) and "state" in ('received', 'processing') and not exists (select "parked"."id" from "upload" as "parked" where "parked"."tenant_id" = $5 and "parked"."runner_id" = $6 and "parked"."state" = 'received' and "parked"."state" in ('received', 'processing') and "parked"."fault" is null and "parked"."clean_scan" = $7 and "parked"."not_before" > $8 and "parked"."id" < "upload"."id") order by "received_at", "id" limit $9 for update skip locked) update "upload" set "state" = $10, "attempt" = "attempt" + $11, "lease_until" = $12, "lease_holder" = $13, "started_at" = $14 where (tenant_id, id) in (select tenant_id, id from next) returning *
 
 -- metrics: lock
 insert into "runner_metrics" ("tenant_id", "runner_id", "step_ms", "starts_at", "samples") select "tenant_id", "runner_id", "step_ms", "starts_at", "samples" from json_populate_recordset(null::"runner_metrics", $1::json) on conflict ("tenant_id", "runner_id", "step_ms", "starts_at") do nothing
@@ -244,7 +244,7 @@ insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts",
 select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = $1 and "ref_id" in ($2) and "tool" in ($3) and "category" in ($4)
 
 -- analyses: on a ref
-select "tool", "category", "coverage" from "analysis" where "tenant_id" = $1 and "ref_id" = $2
+select "tool", "category", "coverage", "scanner" from "analysis" where "tenant_id" = $1 and "ref_id" = $2
 
 -- uploads: an earlier one that waits
 select "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "state" in ('received', 'processing') and "id" < $3 limit $4
@@ -253,7 +253,7 @@ select "id" from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "state
 select "id" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runner_id" = $3 and "id" != $4 and "rehearsal" = $5 and "state" != $6 and ("state" != $7 or "items_total" > $8) limit $9
 
 -- analyses: save
-insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
+insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "scanner" = excluded."scanner", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
 select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6

@@ -179,6 +179,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_seen_at: 1,
         commit_sha: null,
         coverage: 'full',
+        scanner: null,
         held_digest: null,
         held_count: 0,
       },

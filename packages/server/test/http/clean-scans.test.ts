@@ -10,6 +10,7 @@ import {
   look,
   move,
   newCommand,
+  newKey,
   newRunner,
   type Runner,
   runnerCall,
@@ -122,10 +123,10 @@ for (const backend of BACKENDS) {
       const at = fresh();
       await log(at, 'Trivy', 1);
       const cases: [Fields, RegExp][] = [
-        [{ scanner: 'trivy-fs', target: '/src' }, /names no asset/],
+        [{ scanner: 'trivy', target: '/src' }, /names no asset/],
         [{ scanner: 'gitleaks', repository_url: at }, /no report of this scanner/],
-        [{ scanner: 'trivy-fs', repository_url: at, branch: 'other' }, /no report of this scanner/],
-        [{ scanner: 'trivy-fs', repository_url: at, category: 'iac' }, /no report of this scanner/],
+        [{ scanner: 'trivy', repository_url: at, branch: 'other' }, /no report of this scanner/],
+        [{ scanner: 'trivy', repository_url: at, category: 'iac' }, /no report of this scanner/],
       ];
       for (const [payload, why] of cases) {
         const upload = await scan(payload);
@@ -133,12 +134,82 @@ for (const backend of BACKENDS) {
         assert.match(warned(upload), /clean_scan_inconclusive/);
         assert.match(warned(upload), why);
       }
-      await log(at, 'Trivy Operator', 1);
-      const torn = await scan({ scanner: 'trivy-fs', repository_url: at });
+      assert.equal(resolvedBy(await scan({ scanner: 'trivy', repository_url: at })), 1);
+      await log(at, 'Semgrep OSS', 1);
+      await log(at, 'Semgrep Pro', 1);
+      const torn = await scan({ scanner: 'semgrep', repository_url: at });
       assert.equal(resolvedBy(torn), 0);
       assert.match(warned(torn), /several tools/);
       assert.equal(await openAt(at), 2);
-      assert.equal(resolvedBy(await scan({ scanner: 'trivy', repository_url: at })), 1);
+    });
+
+    test('names that merely begin alike are those of different tools, in any script', async () => {
+      const at = fresh();
+      for (const tool of ['Snyk Open Source', 'Сканер', '★']) await log(at, tool, 1);
+      for (const scanner of ['snyk-code', 'Детектор', '☆']) {
+        const upload = await scan({ scanner, repository_url: at });
+        assert.equal(resolvedBy(upload), 0);
+        assert.match(warned(upload), /no report of this scanner/);
+      }
+      assert.equal(await openAt(at), 3);
+      assert.equal(resolvedBy(await scan({ scanner: 'СКАНЕР', repository_url: at })), 1);
+    });
+
+    test('one tool that is run in several ways closes what it found when it was run in this one', async () => {
+      const at = fresh();
+      const payload = { scanner: 'trivy-fs', repository_url: at };
+      const other = { ...payload, scanner: 'trivy-config' };
+      await log(at, 'Trivy', 1);
+      assert.match(warned(await scan(payload)), /not made for a command with this scanner/);
+      const id = await claimed(payload);
+      const body = sarif(many(2, sarifResult), { tool: { driver: { name: 'Trivy' } } });
+      const named = { 'X-OpenCTEM-Command-ID': id };
+      ok(await runnerCall(world, runner.key, '/ingest/sarif', body, named), 201);
+      ok(
+        await move(world, runner.key, id, 'complete', { result: { ...CLEAN, findings_count: 2 } }),
+      );
+      assert.match(warned(await scan(other)), /not made for a command with this scanner/);
+      const bare = await scan({ ...payload, scanner: 'trivy' });
+      assert.match(warned(bare), /not made for a command with this scanner/);
+      assert.equal(await openAt(at), 2);
+      assert.equal(resolvedBy(await scan(payload)), 2);
+    });
+
+    test('a scan that its command narrows covers the whole only if the command says so', async () => {
+      const at = fresh();
+      await log(at, 'semgrep', 2);
+      const payload = { scanner: 'semgrep', repository_url: at };
+      const template = { id: 't', name: 't', template_type: 'semgrep', content: 'YQ==' };
+      const narrowing: Fields[] = [
+        { custom_templates: [{ ...template, content_hash: 'a'.repeat(64) }] },
+        { config: { exclude: ['vendor/'] } },
+        { config: { paths: ['src/'] } },
+        { targets: ['src/'] },
+        { target: 'src/' },
+        { rules: 'p/ci' },
+      ];
+      for (const more of narrowing) {
+        const upload = await scan({ ...payload, ...more });
+        assert.equal(resolvedBy(upload), 0, JSON.stringify(more));
+        assert.match(warned(upload), /names what to look at or for/);
+      }
+      assert.equal(await openAt(at), 2);
+      const idle = { target: at, targets: [], config: { exclude: [] }, timeout_seconds: 60 };
+      const held = await scan({ ...payload, ...idle });
+      assert.equal(resolvedBy(held), 2, warned(held));
+      await log(at, 'semgrep', 1);
+      const said = { ...payload, target: 'src/', coverage: 'full' };
+      assert.equal(resolvedBy(await scan(said)), 1);
+    });
+
+    test('a key that may hand in no reports closes nothing by the end of a command', async () => {
+      const at = fresh();
+      await log(at, 'semgrep', 1);
+      const id = await claimed({ scanner: 'semgrep', repository_url: at });
+      const key = await newKey(world, runner.id, { scopes: ['commands'] });
+      ok(await move(world, key, id, 'complete', { result: CLEAN }));
+      assert.deepEqual((await showCommand(world, id))['uploads'], []);
+      assert.equal(await openAt(at), 1);
     });
 
     test('it covers what its command says, else what the newest report of the analysis covered', async () => {

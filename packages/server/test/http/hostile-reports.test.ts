@@ -81,6 +81,17 @@ describe('sizes', () => {
     assert.deepEqual(places, [['/findings/1', 'item_too_deep']]);
   });
 
+  test('an item that nests too deep costs its neighbours nothing, whatever else the report has twice', async () => {
+    const nested = item('deep-2', `,"x":${deep(3).replace('§', '')}`);
+    const twice = `,"findings":[${[item('twice-3'), nested, item('twice-4')].join()}]`;
+    const receipt = await receiptOf(report(item('gone-2'), '', twice));
+    assert.equal(receipt.findings.created, 2);
+    const places = receipt.rejections.map(({ pointer, code }) => [pointer, code]);
+    assert.deepEqual(places, [['/findings/1', 'item_too_deep']]);
+    const broken = report(`{"x":${'['.repeat(1000)}${']'.repeat(999)}}`, '', twice);
+    problemOf(await post(broken), 'invalid_json');
+  });
+
   test('a frame over the bound is refused', async () => {
     const text = report(item('r'), `,"x":"${'x'.repeat(limits.frameBytesMax)}"`);
     problemOf(await post(text), 'body_too_large');
@@ -164,6 +175,11 @@ describe('places', { concurrency: 2 }, () => {
       problemOf(await post(bytes.swap16()), 'invalid_json');
     }
   });
+});
+
+test('a credential in the name of a tool is masked in the receipt, as it is with the run', async () => {
+  const receipt = await receiptOf(report(item('odd'), '', ',"tool":{"name":"x --token=abc123"}'));
+  assert.equal(receipt.tool, 'x --token=***');
 });
 
 test('names that come twice are warned about with their place, and the last one counts', async () => {

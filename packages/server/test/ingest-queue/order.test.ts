@@ -85,6 +85,21 @@ for (const backend of BACKENDS) {
       await work();
     });
 
+    test('a clean scan that waits for its runner’s earlier uploads holds none of the later ones up', async () => {
+      const caller = await newCaller(stage);
+      const earlier = await hand(caller, ['a']);
+      await wait(caller, earlier);
+      const clean = { ...CONTEXT, cleanScan: true } as const;
+      const parked = await receive(stage, caller, 'sarif', sarif([]), clean);
+      assert.deepEqual(await work(), { id: parked, outcome: 'requeued' });
+      const newer = await hand(caller, ['a', 'b']);
+      assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
+      stage.clock.advance(60_000);
+      assert.deepEqual(await work(), { id: earlier, outcome: 'processed' });
+      assert.deepEqual(await work(), { id: parked, outcome: 'processed' });
+      assert.equal((await receiptOf(caller, parked)).resolved, 0);
+    });
+
     /** As after a fault: tried again a little later. */
     const wait = async ({ tenantId }: RunnerCaller, id: string): Promise<void> => {
       await stage.database

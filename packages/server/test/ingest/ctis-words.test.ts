@@ -212,6 +212,12 @@ test('maps of texts are bounded like lists', () => {
   assert.deepEqual([Object.keys(kept).length, kept.k0?.length], [64, 4096]);
 });
 
+test('more CWEs than a call has room for are read all the same', () => {
+  const many = [...Array.from({ length: 200_000 }, () => 'CWE-79'), 'CWE-89'];
+  const detail = shownDetail({ vulnerability: { cwe_ids: many, owasp_ids: many } });
+  assert.deepEqual(detail.cwe, ['CWE-79', 'CWE-89']);
+});
+
 test('CWE, CVE, GHSA and the percentile come to one spelling', () => {
   const vulnerability = {
     cve_id: 'ghsa-35JH-r3h4-6jhm',

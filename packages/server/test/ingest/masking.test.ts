@@ -168,6 +168,10 @@ test('in a sentence what is assigned to a credential is masked, and what is mere
     'Password: too short': 'Password: too short',
     'auth::Token::new is unsafe': 'auth::Token::new is unsafe',
     'Secret: AWS key': 'Secret: AWS key',
+    'token := abc, token = abc, token=abc': 'token := ***, token = ***, token=***',
+    'if token == null or token === undefined': 'if token == null or token === undefined',
+    'token != null, token=>token.id, token => 1': 'token != null, token=>token.id, token => 1',
+    "password == \"hunter2\", 'token' => 'abc'": "password == \"***\", 'token' => '***'",
   };
   for (const [text, shown] of Object.entries(said)) {
     assert.equal(maskSaid(text), shown);

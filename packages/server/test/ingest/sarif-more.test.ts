@@ -296,3 +296,34 @@ test('property bags below a result are kept by where they stand, masked, and tho
   const bags = detailOfResult({ relatedLocations: many }).property_bags ?? {};
   assert.equal(Object.keys(bags).length, 50);
 });
+
+test('where property bags stand counts as much as what is in them, and a name that is data leads to none', () => {
+  const bags = (name: string) => {
+    const below = Array.from({ length: 50 }, (_, index) => ({ properties: { index } }));
+    return detailOfResult({ relatedLocations: [{ [name]: below }] }).property_bags;
+  };
+  assert.equal(Object.keys(bags('n'.repeat(128)) ?? {}).length, 50);
+  assert.equal(bags('n'.repeat(129)), undefined);
+  const [shownAt] = Object.keys(bags('password=hunter2') ?? {});
+  assert.equal(shownAt, '/relatedLocations/0/password=***/0');
+  const deep = Array.from({ length: 100 }).reduce<object>(
+    (inner, _, index) => ({
+      ['d'.repeat(100)]: inner,
+      ...(index % 3 === 0 && { properties: { index } }),
+    }),
+    {},
+  );
+  const shown = detailOfResult({ relatedLocations: [deep] }).property_bags ?? {};
+  const chars = JSON.stringify(shown).length;
+  assert.ok(chars > 32 * 1024 && chars < 80 * 1024, `${chars} characters`);
+});
+
+test('property bags of web exchanges are not shown: they quote what is masked in the exchange', () => {
+  const raw = 'GET / HTTP/1.1\r\nAuthorization: Bearer c2VjcmV0';
+  const webRequest = { method: 'GET', properties: { request: raw }, body: { properties: { raw } } };
+  const steps = [{ location: {}, webRequest, webResponse: { properties: { raw } } }];
+  const more = { webRequest, codeFlows: [{ threadFlows: [{ locations: steps }] }] };
+  const detail = detailOfResult(more);
+  assert.equal(detail.web_request?.method, 'GET');
+  assert.doesNotMatch(JSON.stringify(detail), /c2VjcmV0/);
+});

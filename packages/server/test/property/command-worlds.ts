@@ -302,6 +302,7 @@ export class RealWorld implements World {
         tenantId: this.#tenantId,
         runnerId: this.#runners[act.runner] as RunnerId,
         keyId: 'k',
+        scopes: ['commands'] as const,
       };
       const input = { result: act.words, errorMessage: act.words };
       await transition(deps, holder, this.#id, act.event, input);

@@ -256,7 +256,8 @@ export class ServerNode {
     runnerId: RunnerId,
     { commandId, call, input, words }: Extract<Request, { commandId: string }>,
   ): Promise<number> {
-    const holder = { tenantId: this.#tenantId, runnerId, keyId: 'simulated' };
+    const scopes = ['commands', 'ingest'] as const;
+    const holder = { tenantId: this.#tenantId, runnerId, keyId: 'simulated', scopes };
     if (call === 'release')
       this.#ledger.releases.push({ commandId, runnerId, fence: input.attempt });
     const { attempt } = await this.#parts.transition(deps, holder, commandId, call, input);
