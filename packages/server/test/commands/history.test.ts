@@ -88,6 +88,7 @@ for (const [name, urlOf] of DATABASES) {
         not_before: 1,
         received_at: 1,
         rehearsal: 0,
+        clean_scan: 0,
       };
       const rows = ids.map((command_id) => ({ ...upload, id: newId<string>(1), command_id }));
       await insertRows(stage.database.tenant(stage.tenantId), 'upload', rows as UploadRow[]);

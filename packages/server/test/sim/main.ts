@@ -32,7 +32,8 @@ function report({ seed, steps, broken, trace, digest }: Result): void {
 }
 
 async function main(): Promise<number> {
-  const postgres = backend === 'postgres' ? await startPostgres({ durable: false }) : null;
+  const needsOwn = backend === 'postgres' && process.env[ADMIN_URL_VARIABLE] === undefined;
+  const postgres = needsOwn ? await startPostgres({ durable: false }) : null;
   if (postgres !== null) process.env[ADMIN_URL_VARIABLE] = postgres.adminUrl;
   const place = await openPlace(backend);
   let played = 0;
