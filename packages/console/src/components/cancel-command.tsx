@@ -5,8 +5,8 @@ import { useRef, useState } from 'react';
 import { request, useChange } from '../api.ts';
 import { useFocusHandover } from '../focus.ts';
 import { announce } from '../notice.ts';
+import { ConfirmButtons } from './confirm-buttons.tsx';
 import { Dialog } from './dialog.tsx';
-import { ProblemBox } from './problem-box.tsx';
 
 export function CancelCommandButton({ command }: { readonly command: Command }) {
   const [isOpen, setOpen] = useState(false);
@@ -63,24 +63,13 @@ function Question({
           ? `No runner has taken “${command.type}” yet: it is canceled at once.`
           : `A runner holds “${command.type}”: it is asked to stop with its next heartbeat.`}
       </p>
-      {cancel.error === null ? null : (
-        <ProblemBox error={cancel.error} doing="The command was not canceled" />
-      )}
-      <div className="buttons">
-        <button
-          type="button"
-          className="primary"
-          aria-disabled={cancel.isPending}
-          onClick={() => {
-            if (!cancel.isPending) cancel.mutate(undefined);
-          }}
-        >
-          Cancel the command
-        </button>
-        <button type="button" onClick={onClose}>
-          Keep it
-        </button>
-      </div>
+      <ConfirmButtons
+        change={cancel}
+        doing="The command was not canceled"
+        confirm="Cancel the command"
+        leave="Keep it"
+        onLeave={onClose}
+      />
     </>
   );
 }

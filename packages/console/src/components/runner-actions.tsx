@@ -5,8 +5,8 @@ import { useRef, useState } from 'react';
 import { request, useChange } from '../api.ts';
 import { useFocusHandover } from '../focus.ts';
 import { announce } from '../notice.ts';
+import { ConfirmButtons } from './confirm-buttons.tsx';
 import { Dialog } from './dialog.tsx';
-import { ProblemBox } from './problem-box.tsx';
 
 const ACTIONS = {
   pause: {
@@ -97,24 +97,13 @@ function Question({
   return (
     <>
       <p>{text}</p>
-      {change.error === null ? null : (
-        <ProblemBox error={change.error} doing="Nothing was changed" />
-      )}
-      <div className="buttons">
-        <button
-          type="button"
-          className="primary"
-          aria-disabled={change.isPending}
-          onClick={() => {
-            if (!change.isPending) change.mutate(undefined);
-          }}
-        >
-          {confirm}
-        </button>
-        <button type="button" onClick={onClose}>
-          Leave it as it is
-        </button>
-      </div>
+      <ConfirmButtons
+        change={change}
+        doing="Nothing was changed"
+        confirm={confirm}
+        leave="Leave it as it is"
+        onLeave={onClose}
+      />
     </>
   );
 }

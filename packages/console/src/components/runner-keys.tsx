@@ -5,6 +5,7 @@ import { type ApiKey, endpoints } from '@muster/contract';
 import { useState } from 'react';
 import { REFRESH_MS, request, useChange, useList } from '../api.ts';
 import { announce } from '../notice.ts';
+import { ConfirmButtons } from './confirm-buttons.tsx';
 import { CopyBlock } from './copy-block.tsx';
 import { Dialog } from './dialog.tsx';
 import { Section } from './facts.tsx';
@@ -149,22 +150,13 @@ function Roll({ apiKey, onClose }: ActionProps) {
         A new key with the same scopes is made. <code>{apiKey.prefix}…</code> stays good until 15
         minutes after the new one was first used.
       </p>
-      {roll.error === null ? null : <ProblemBox error={roll.error} doing="No key was made" />}
-      <div className="buttons">
-        <button
-          type="button"
-          className="primary"
-          aria-disabled={roll.isPending}
-          onClick={() => {
-            if (!roll.isPending) roll.mutate(undefined);
-          }}
-        >
-          Make the new key
-        </button>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
+      <ConfirmButtons
+        change={roll}
+        doing="No key was made"
+        confirm="Make the new key"
+        leave="Cancel"
+        onLeave={onClose}
+      />
     </>
   );
 }
@@ -183,24 +175,13 @@ function Revoke({ apiKey, onClose }: ActionProps) {
       <p>
         Whoever uses <code>{apiKey.prefix}…</code> is refused within a second, for good.
       </p>
-      {revoke.error === null ? null : (
-        <ProblemBox error={revoke.error} doing="The key was not revoked" />
-      )}
-      <div className="buttons">
-        <button
-          type="button"
-          className="primary"
-          aria-disabled={revoke.isPending}
-          onClick={() => {
-            if (!revoke.isPending) revoke.mutate(undefined);
-          }}
-        >
-          Revoke the key
-        </button>
-        <button type="button" onClick={onClose}>
-          Keep it
-        </button>
-      </div>
+      <ConfirmButtons
+        change={revoke}
+        doing="The key was not revoked"
+        confirm="Revoke the key"
+        leave="Keep it"
+        onLeave={onClose}
+      />
     </>
   );
 }
