@@ -31,8 +31,9 @@ export interface Stage {
 export async function stageOn(url: string | null): Promise<Stage> {
   const { path: directory, remove } = await temporaryDirectory();
   const database = await openDatabase({ url, directory });
-  await migrate(database, Date.now());
-  const tenantId = newId<TenantId>(Date.now());
+  const nowMs = new TestClock().nowMs();
+  await migrate(database, nowMs);
+  const tenantId = newId<TenantId>(nowMs);
   await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
   return {
     database,
