@@ -1,8 +1,10 @@
-// Bytes of a JSON document, piece by piece → its items one at a time, and its frame: the same document with empty item
-// lists, small enough to be parsed as a whole. Only the bounds of items are looked for in the bytes; each is parsed
-// alone, by whoever asks for it. What is wrong is thrown as a DocumentFault. Called by document.ts.
+// Bytes of a JSON document, piece by piece → where its items stand, and its frame: the same document with empty item
+// lists, small enough to be parsed as a whole. Every byte is looked at once; later passes cut the items out
+// (document-items.decode.ts), and each is parsed alone, by whoever asks for it. What is wrong is thrown as a
+// DocumentFault. Called by document.ts.
 
 import { limits } from '@muster/contract';
+import { ItemBounds, type ItemList, TOO_DEEP } from './document-items.decode.ts';
 import { Trail } from './document-shape.rules.ts';
 
 /** Room for the frame to begin with; it grows by doubling. */
@@ -21,26 +23,6 @@ export class DocumentFault extends Error {
     super(detail);
     this.kind = kind;
   }
-}
-
-/** A list of items by its JSON pointer. */
-export interface ItemList {
-  readonly pointer: string;
-  /** How often the list has begun: a member that comes twice counts as it came last (contract §2). */
-  occurrence: number;
-  /** Items of the last occurrence. */
-  count: number;
-}
-
-export interface ScannedItem {
-  readonly list: string;
-  readonly index: number;
-  /** Its JSON text; null when it isn't to be read. May share memory with the piece it came in. */
-  readonly bytes: Buffer | null;
-  /** Why it isn't: more than limits.jsonDepthMax nested arrays and objects, or more than limits.itemBytesMax. */
-  readonly excess: 'depth' | 'size' | null;
-  /** Members of all its objects together, as written: a name that comes twice counts twice. */
-  readonly members: number;
 }
 
 const QUOTE = 0x22;
@@ -71,14 +53,14 @@ MEANING[COMMA] = NEXT;
 /** Where the scanner stands. 'frame': among levels; 'deep': in a part of the frame without items. */
 type Mode = 'frame' | 'deep' | 'list' | 'item' | 'scalar';
 
-/**
- * `wanted`: the lists whose items are asked for, with their last occurrence, as an earlier scan found them; without it
- * items are only counted.
- */
+/** More items than limits.uploadItemsMax, in whatever lists: the upload is refused. */
+export class TooManyItems extends Error {}
+
+/** See the head of this file. */
 export class DocumentScanner {
   /** Those that have, or had, an item. */
   readonly lists = new Map<string, ItemList>();
-  readonly #wanted: ReadonlyMap<string, ItemList> | null;
+  readonly bounds = new ItemBounds();
   /** The frame's text so far is the first #frameBytes of these. */
   #frame = Buffer.allocUnsafe(FRAME_BYTES_FIRST);
   #frameBytes = 0;
@@ -93,20 +75,16 @@ export class DocumentScanner {
   /** In a list: may an item come, may a comma, may the end? */
   #afterItem = false;
   #afterComma = false;
-  /** The item being read: its depth, and what came of it with earlier pieces. */
+  /** Bytes of the pieces before the one that is read. */
+  #offset = 0;
+  /** The item being read: where it begins, its depth, the members of all its objects. */
+  #itemStart = 0;
   #itemDepth = 0;
   #itemMembers = 0;
-  #itemPieces: Buffer[] = [];
-  #itemBytes = 0;
   #itemIsTooDeep = false;
 
-  constructor(wanted: ReadonlyMap<string, ItemList> | null) {
-    this.#wanted = wanted;
-  }
-
-  /** The items that end in this piece, in order. Throws DocumentFault. */
-  push(piece: Buffer): ScannedItem[] {
-    const items: ScannedItem[] = [];
+  /** Throws DocumentFault and TooManyItems. */
+  push(piece: Buffer): void {
     let at = 0;
     while (at < piece.length) {
       switch (this.#mode) {
@@ -120,14 +98,14 @@ export class DocumentScanner {
           at = this.#readList(piece, at);
           break;
         case 'item':
-          at = this.#readItem(piece, at, items);
+          at = this.#readItem(piece, at);
           break;
         case 'scalar':
-          at = this.#readScalar(piece, at, items);
+          at = this.#readScalar(piece, at);
           break;
       }
     }
-    return items;
+    this.#offset += piece.length;
   }
 
   /** The frame's bytes once all pieces are in. Throws DocumentFault when the document ends too early. */
@@ -138,9 +116,9 @@ export class DocumentScanner {
     return this.#frame.subarray(0, this.#frameBytes);
   }
 
-  /** Keeps a part of the frame; the items' passes have no use for it. */
+  /** Keeps a part of the frame. */
   #keep(piece: Buffer, from: number, to: number): void {
-    if (from === to || this.#wanted !== null) return;
+    if (from === to) return;
     const bytes = this.#frameBytes + to - from;
     if (bytes > limits.frameBytesMax) {
       const detail = `what is not an item takes more than ${limits.frameBytesMax} bytes`;
@@ -266,6 +244,7 @@ export class DocumentScanner {
         throw new DocumentFault(`expected ${wanted}`);
       }
       this.#afterComma = false;
+      this.#itemStart = this.#offset + at;
       this.#itemMembers = 0;
       this.#itemDepth = this.#depth;
       this.#mode = meaning === OPEN ? 'item' : 'scalar';
@@ -274,15 +253,14 @@ export class DocumentScanner {
     return piece.length;
   }
 
-  #readItem(piece: Buffer, from: number, items: ScannedItem[]): number {
+  #readItem(piece: Buffer, from: number): number {
     const end = this.#skip(piece, from);
-    if (this.#depth === this.#itemDepth) this.#endItem(piece, from, end, items);
-    else this.#keepItem(piece, from, end);
+    if (this.#depth === this.#itemDepth) this.#endItem(end);
     return end;
   }
 
   /** An item that is no object: a number, a word or a string. */
-  #readScalar(piece: Buffer, from: number, items: ScannedItem[]): number {
+  #readScalar(piece: Buffer, from: number): number {
     let at = from;
     for (; at < piece.length; at += 1) {
       const byte = piece[at] as number;
@@ -295,11 +273,10 @@ export class DocumentScanner {
       const meaning = MEANING[byte];
       if (meaning === STRING) this.#inString = true;
       else if (meaning !== OTHER) {
-        this.#endItem(piece, from, at, items);
+        this.#endItem(at);
         return at;
       }
     }
-    this.#keepItem(piece, from, at);
     return at;
   }
 
@@ -346,40 +323,14 @@ export class DocumentScanner {
     return length;
   }
 
-  #isWanted(): boolean {
-    const list = this.#list;
-    return list !== null && this.#wanted?.get(list.pointer)?.occurrence === list.occurrence;
-  }
-
-  /** A part of an item that goes on in the next piece: copied, because the piece's memory may be used again. */
-  #keepItem(piece: Buffer, from: number, to: number): void {
-    this.#itemBytes += to - from;
-    if (!this.#isWanted()) return;
-    const isExcessive = this.#itemIsTooDeep || this.#itemBytes > limits.itemBytesMax;
-    if (isExcessive) this.#itemPieces = [];
-    else this.#itemPieces.push(Buffer.from(piece.subarray(from, to)));
-  }
-
-  #endItem(piece: Buffer, from: number, to: number, items: ScannedItem[]): void {
+  /** `end`: behind its last byte in the piece that is read. */
+  #endItem(end: number): void {
     const list = this.#list as ItemList;
+    if (this.bounds.length === limits.uploadItemsMax) throw new TooManyItems();
     // A log may have millions of runs with empty lists; they need no memory here.
     if (list.count === 0) this.lists.set(list.pointer, list);
-    if (this.#isWanted()) {
-      const last = piece.subarray(from, to);
-      const isTooLarge = this.#itemBytes + last.length > limits.itemBytesMax;
-      const excess = this.#itemIsTooDeep ? 'depth' : isTooLarge ? 'size' : null;
-      const whole =
-        this.#itemPieces.length === 0 ? last : Buffer.concat([...this.#itemPieces, last]);
-      items.push({
-        list: list.pointer,
-        index: list.count,
-        bytes: excess === null ? whole : null,
-        excess,
-        members: this.#itemMembers,
-      });
-    }
-    this.#itemPieces = [];
-    this.#itemBytes = 0;
+    const members = this.#itemIsTooDeep ? TOO_DEEP : this.#itemMembers;
+    this.bounds.add(list, this.#itemStart, this.#offset + end, members);
     this.#itemIsTooDeep = false;
     list.count += 1;
     this.#afterItem = true;

@@ -12,11 +12,12 @@ import { JsonCheck, type JsonFault } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
 import { parseFrame } from './document-parse.decode.ts';
 import {
-  DocumentFault,
-  DocumentScanner,
+  type ItemBounds,
+  ItemCutter,
   type ItemList,
   type ScannedItem,
-} from './document-scan.decode.ts';
+} from './document-items.decode.ts';
+import { DocumentFault, DocumentScanner } from './document-scan.decode.ts';
 import { unseal } from './seal.format.ts';
 import { readChunk, type UploadRow } from './upload.queries.ts';
 
@@ -34,6 +35,7 @@ export interface ScannedDocument {
   readonly frame: unknown;
   /** By their pointers; lists that never had an item are missing. */
   readonly lists: ReadonlyMap<string, ItemList>;
+  readonly bounds: ItemBounds;
   readonly decodedBytes: number;
 }
 
@@ -60,10 +62,10 @@ export class DocumentSource {
 
   /**
    * The first pass: the frame, also as the bytes of JSON with its lists of items empty, and how many items stand where.
-   * Problems: as of `pieces`, and invalid_json.
+   * Problems: as of `pieces`, and invalid_json. Throws TooManyItems.
    */
   async scan(): Promise<{ document: ScannedDocument; frameBytes: Buffer }> {
-    const scanner = new DocumentScanner(null);
+    const scanner = new DocumentScanner();
     let decodedBytes = 0;
     try {
       for await (const piece of this.#pieces()) {
@@ -75,7 +77,8 @@ export class DocumentSource {
         throw new Problem('invalid_json', detail, { pointer: '' });
       }
       const { bytes: frameBytes, value: frame } = parseFrame(scanner);
-      return { document: { frame, lists: scanner.lists, decodedBytes }, frameBytes };
+      const { lists, bounds } = scanner;
+      return { document: { frame, lists, bounds, decodedBytes }, frameBytes };
     } catch (error) {
       throw await this.locate(error);
     }
@@ -83,12 +86,11 @@ export class DocumentSource {
 
   /** Another pass: the items of these lists, in the order of the document, as many at a time as come in one piece. */
   async *items(
-    { lists }: ScannedDocument,
+    { bounds }: ScannedDocument,
     wanted: ReadonlySet<string>,
   ): AsyncGenerator<ScannedItem[], void, undefined> {
-    const chosen = new Map([...lists].filter(([pointer]) => wanted.has(pointer)));
-    const scanner = new DocumentScanner(chosen);
-    for await (const piece of this.#pieces()) yield scanner.push(piece);
+    const cutter = new ItemCutter(bounds, wanted);
+    for await (const piece of this.#pieces()) yield cutter.push(piece);
   }
 
   /** A fault becomes the Problem that tells line and column; everything else stays as it is. */

@@ -15,13 +15,14 @@ import {
   holdBack,
   settleAbsence,
 } from './absence.ts';
+import { TooManyItems } from './document-scan.decode.ts';
 import { DocumentRefused, type Report } from './draft.rules.ts';
 import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
 import { freeScopes, saveAnalyses } from './frame.queries.ts';
 import { type Hold, holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
-import { type Reading, TooManyItems } from './reading.ts';
+import type { Reading } from './reading.ts';
 import {
   addCounts,
   type BatchCounts,

@@ -6,7 +6,8 @@ import { isUtf8 } from 'node:buffer';
 import { limits } from '@muster/contract';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
-import type { ScannedItem } from './document-scan.decode.ts';
+import type { ScannedItem } from './document-items.decode.ts';
+import { TooManyItems } from './document-scan.decode.ts';
 import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import {
   isSuppressedAt,
@@ -22,9 +23,6 @@ import { Notes } from './report-notes.decode.ts';
 import { openSarif } from './sarif.decode.ts';
 import { hasTooManyItems, Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
-
-/** More items than limits.uploadItemsMax: the upload is refused. */
-export class TooManyItems extends Error {}
 
 /** A report whose frame was read, and the document that its items are still in. */
 export interface Reading {
@@ -47,8 +45,6 @@ export async function openReport(upload: UploadRow, source: DocumentSource): Pro
   const { lists: pointers, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
   const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
-  // Before any of them is read: the frame's own items come on top below.
-  if (listed > limits.uploadItemsMax) throw new TooManyItems();
   if (hasStrays(document, lists)) await source.mustBeJson();
   if (look !== null) {
     for await (const items of source.items(document, lists)) {

@@ -3,7 +3,7 @@
 // batches are passed over after a crash.
 
 import { parseItem } from './document-parse.decode.ts';
-import type { ScannedItem } from './document-scan.decode.ts';
+import type { ScannedItem } from './document-items.decode.ts';
 import { RAW } from './evidence-table.rules.ts';
 import {
   changeFindings,

@@ -7,10 +7,11 @@ import { isUtf8 } from 'node:buffer';
 import { limits } from '@muster/contract';
 import { countMembers, parseFrame, parseItem } from '../../src/ingest/document-parse.decode.ts';
 import {
-  DocumentFault,
-  DocumentScanner,
+  ItemCutter,
   type ItemList,
-} from '../../src/ingest/document-scan.decode.ts';
+  type ScannedItem,
+} from '../../src/ingest/document-items.decode.ts';
+import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
 import { JsonCheck, type JsonFault, nestsDeeper } from '../../src/lib/json-fault.ts';
 
 /** A frame with empty lists of items, and the items of each list that has any. */
@@ -31,23 +32,35 @@ export function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return pieces;
 }
 
+/** A scan of all pieces. Throws DocumentFault. */
+function scanned(pieces: readonly Buffer[]): DocumentScanner {
+  const scanner = new DocumentScanner();
+  for (const piece of pieces) scanner.push(piece);
+  return scanner;
+}
+
+/** All items of all lists, as a pass over the document after its scan gets them. */
+export function itemsOf(
+  pieces: readonly Buffer[],
+  { bounds, lists } = scanned(pieces),
+): ScannedItem[] {
+  const cutter = new ItemCutter(bounds, new Set(lists.keys()));
+  return pieces.flatMap((piece) => cutter.push(piece));
+}
+
 /** As the server does it: the frame, then the items, each parsed alone. Throws DocumentFault. */
 export function takenByScanner(pieces: readonly Buffer[]): Taken & { occurs: ItemList[] } {
-  const first = new DocumentScanner(null);
-  for (const piece of pieces) assert.deepEqual(first.push(piece), [], 'the first scan only counts');
+  const first = scanned(pieces);
   const { value: frame } = parseFrame(first);
-  const second = new DocumentScanner(first.lists);
   const lists = new Map<string, unknown[]>();
-  for (const piece of pieces) {
-    for (const { list, index, bytes, members } of second.push(piece)) {
-      assert.ok(bytes !== null, 'no item of these documents is too large');
-      const items = lists.get(list) ?? [];
-      lists.set(list, items);
-      assert.equal(index, items.length, 'items come in their order');
-      const value = parseItem(bytes);
-      assert.ok(members >= countMembers(value), 'as many members as the value has, or more');
-      items.push(value);
-    }
+  for (const { list, index, bytes, members } of itemsOf(pieces, first)) {
+    assert.ok(bytes !== null, 'no item of these documents is too large');
+    const items = lists.get(list) ?? [];
+    lists.set(list, items);
+    assert.equal(index, items.length, 'items come in their order');
+    const value = parseItem(bytes);
+    assert.ok(members >= countMembers(value), 'as many members as the value has, or more');
+    items.push(value);
   }
   return { frame, lists, occurs: [...first.lists.values()] };
 }

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { FindingDetail } from '@muster/contract';
 import { openCtis } from '../../src/ingest/ctis.decode.ts';
 import { parseFrame, parseItem } from '../../src/ingest/document-parse.decode.ts';
+import { ItemCutter } from '../../src/ingest/document-items.decode.ts';
 import { DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
 import type {
   FindingDraft,
@@ -53,15 +54,15 @@ export const decodeCtis = (document: unknown, context: UploadContext = {}): Deco
   decode('ctis', document, context);
 
 export function decodeBytes(format: Format, bytes: Buffer, context: UploadContext): DecodedReport {
-  const frame = new DocumentScanner(null);
+  const frame = new DocumentScanner();
   frame.push(bytes);
   const { value } = parseFrame(frame);
   const counts = new Map([...frame.lists.values()].map((list) => [list.pointer, list.count]));
   const notes = new Notes();
   const opened =
     format === 'sarif' ? openSarif(value, counts, context, notes) : openCtis(value, context, notes);
-  const wanted = new Map([...frame.lists].filter(([list]) => opened.lists.includes(list)));
-  const scanned = () => new DocumentScanner(wanted).push(bytes);
+  const wanted = new Set(opened.lists);
+  const scanned = () => new ItemCutter(frame.bounds, wanted).push(bytes);
   const valueOf = (item: ReturnType<typeof scanned>[number]): unknown =>
     parseItem(item.bytes ?? Buffer.from('null'));
   if (opened.look !== null) {

@@ -6,12 +6,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '@muster/contract';
-import {
-  DocumentFault,
-  DocumentScanner,
-  type ScannedItem,
-} from '../../src/ingest/document-scan.decode.ts';
-import { assertScannedAlike, cut, takenByScanner } from '../generate/scanning.ts';
+import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
+import { assertScannedAlike, cut, itemsOf, takenByScanner } from '../generate/scanning.ts';
 
 const RUNS = 800;
 
@@ -141,14 +137,6 @@ test('damaged bytes are a document or a fault exactly as JSON.parse says, and th
   );
 });
 
-/** All items of all lists, as a second pass gets them. */
-function itemsOf(pieces: readonly Buffer[]): ScannedItem[] {
-  const first = new DocumentScanner(null);
-  for (const piece of pieces) first.push(piece);
-  const second = new DocumentScanner(first.lists);
-  return pieces.flatMap((piece) => second.push(piece));
-}
-
 test('nesting is allowed up to the limit: beyond it a frame is a fault, and an item isn’t read', () => {
   const { jsonDepthMax: max } = limits;
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
@@ -199,17 +187,13 @@ test('an item over the bound comes without its bytes, its neighbours with theirs
   const exact = `"${'x'.repeat(limits.itemBytesMax - 2)}"`;
   const bytes = Buffer.from(`{"findings":[1,${large},{"a":1},${exact},2]}`);
   for (const pieces of [[bytes], cut(bytes, [65536])]) {
-    const first = new DocumentScanner(null);
-    for (const piece of pieces) first.push(piece);
-    const second = new DocumentScanner(first.lists);
-    const items = pieces.flatMap((piece) => second.push(piece));
-    const lengths = items.map((item) => item.bytes?.length ?? null);
+    const lengths = itemsOf(pieces).map((item) => item.bytes?.length ?? null);
     assert.deepEqual(lengths, [1, null, 7, limits.itemBytesMax, 1]);
   }
 });
 
 test('a frame over the bound is refused for its size before it is held', () => {
-  const scanner = new DocumentScanner(null);
+  const scanner = new DocumentScanner();
   const piece = Buffer.alloc(1024 * 1024, ' ');
   const push = (): void => {
     scanner.push(Buffer.from('{"x":['));
