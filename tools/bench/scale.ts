@@ -54,11 +54,11 @@ function seed(file: string, findings: number): void {
   const nobody = `unhex('00000000000070008000000000000000')`;
   db.exec(`begin;
     ${numbers} insert into finding (tenant_id, id, asset_id, tool, category, type, rule_id, title, severity, status,
-      status_by, status_at, path, start_line, evidence, detail_digest, matched_by, first_seen_at,
+      status_by, status_at, path, start_line, evidence, matched_by, first_seen_at,
       created_upload_id)
     select ${tenant}, ${id}, ${asset}, 'seeded', '', 'vulnerability', 'rule-' || (i % 300), 'Seeded finding ' || i, i % 5,
       'open', 'report', 1700000000000, 'src/file-' || (i % 2500) || '.ts', 1 + i % 900,
-      unhex('01' || hex(randomblob(51))), randomblob(32), 'new', 1700000000000, ${nobody} from n;
+      unhex('01' || hex(randomblob(51))), 'new', 1700000000000, ${nobody} from n;
     ${numbers} insert into finding_detail (tenant_id, finding_id, document)
     select ${tenant}, ${id}, '{"message":"seeded ' || i || '"}' from n;
     ${numbers} insert into finding_ref (tenant_id, ref_id, finding_id, present, first_seen_at, last_seen_at, last_upload_id)

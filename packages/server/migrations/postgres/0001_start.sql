@@ -418,7 +418,6 @@ create table finding (
   start_line integer,
   evidence bytea not null,
   base_fingerprint text collate "C",
-  detail_digest bytea not null,
   matched_by text collate "C" not null,
   first_seen_at bigint not null,
   created_upload_id uuid not null,

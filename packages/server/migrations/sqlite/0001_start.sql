@@ -418,7 +418,6 @@ create table finding (
   start_line integer,
   evidence blob not null,
   base_fingerprint text,
-  detail_digest blob not null,
   matched_by text not null,
   first_seen_at integer not null,
   created_upload_id blob not null,

@@ -285,7 +285,6 @@ export interface FindingTable {
   start_line: number | null;
   evidence: Uint8Array;
   base_fingerprint: string | null;
-  detail_digest: Uint8Array;
   matched_by: string;
   first_seen_at: number;
   created_upload_id: string;
@@ -374,7 +373,7 @@ export const TEXT_ID_COLUMNS = names('key_id parent_key_id rule_id enrollment_id
 
 /** Columns that hold byte strings: `bytea` on PostgreSQL, blobs on SQLite. */
 export const BYTES_COLUMNS = names(
-  `answer_digest context_digest detail_digest evidence held_digest master_key_check place_digest sealed
+  `answer_digest context_digest evidence held_digest master_key_check place_digest sealed
     secret_hash sha256`,
 );
 

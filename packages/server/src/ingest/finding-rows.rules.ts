@@ -4,8 +4,7 @@
 import { SEVERITIES } from '@muster/contract';
 import { present } from '../lib/assert.ts';
 import type { FindingDraft } from './draft.rules.ts';
-import { sha256 } from './evidence.rules.ts';
-import type { FindingRefRow, FindingRow, SeenAgain } from './finding.queries.ts';
+import type { FindingRefRow, FindingRow, SeenAgain, StoredContent } from './finding.queries.ts';
 import type { MatchedBy } from './match.rules.ts';
 import { type BatchCounts, noBatch } from './receipt.rules.ts';
 import { isActive, type StoredState } from './stored-findings.rules.ts';
@@ -13,17 +12,12 @@ import { isActive, type StoredState } from './stored-findings.rules.ts';
 /** What a report says of a finding, ready to be stored. */
 export interface Content {
   readonly document: string;
-  readonly digest: Buffer;
-  readonly columns: Pick<
-    FindingRow,
-    'type' | 'rule_id' | 'title' | 'severity' | 'path' | 'start_line' | 'base_fingerprint'
-  >;
+  readonly columns: Omit<StoredContent, 'id' | 'document'>;
 }
 
-/** The stored finding that an item is, compared with what the item says. */
+/** The stored finding that an item is. */
 export interface Compared {
   readonly state: StoredState;
-  readonly sameContent: boolean;
   readonly sameEvidence: boolean;
 }
 
@@ -91,8 +85,18 @@ export interface BatchRows {
   readonly events: FindingEventRow[];
 }
 
-/** `newId` makes the ids of created findings and events, in order. */
-export function batchRows(items: readonly Matched[], newId: () => string): BatchRows {
+/** The stored findings whose content has to be known: what is new, late, or sent as it is stored isn't compared. */
+export const toCompare = (items: readonly Matched[]): string[] =>
+  items.flatMap(({ place, stored, content }) =>
+    stored === null || content === null || place.isStale ? [] : [stored.state.id],
+  );
+
+/** `contents`: of those in `toCompare`, by id. `newId` makes the ids of created findings and events, in order. */
+export function batchRows(
+  items: readonly Matched[],
+  contents: ReadonlyMap<string, StoredContent>,
+  newId: () => string,
+): BatchRows {
   const rows: BatchRows = {
     counts: noBatch(),
     created: [],
@@ -109,7 +113,7 @@ export function batchRows(items: readonly Matched[], newId: () => string): Batch
     const { place, stored } = item;
     if (item.suppressed) rows.counts.suppressed += 1;
     const id = stored === null ? create(rows, item, newId()) : stored.state.id;
-    if (stored !== null) revisit(rows, item, stored, newId);
+    if (stored !== null) revisit(rows, item, stored, contents.get(id), newId);
     if (stored?.state.isSighted === true) {
       const ids = again.get(place);
       if (ids === undefined) again.set(place, [id]);
@@ -139,7 +143,7 @@ const sightOf = (place: BatchPlace) => ({
   last_upload_id: place.uploadId,
 });
 
-/** What the report says of the finding, and the digest by which a later report is compared. */
+/** What the report says of the finding. */
 export function contentOf(draft: FindingDraft): Content {
   const columns: Content['columns'] = {
     type: draft.type,
@@ -156,8 +160,15 @@ export function contentOf(draft: FindingDraft): Content {
     fingerprints: draft.fingerprints,
     ...draft.detail(),
   });
-  const digest = sha256(`${JSON.stringify(columns)}\n${document}`);
-  return { document, digest, columns };
+  return { document, columns };
+}
+
+/** The item was sent as it is stored, or says the same in another way. */
+function isSame(content: Content | null, stored: StoredContent | undefined): boolean {
+  if (content === null) return true;
+  if (stored === undefined || stored.document !== content.document) return false;
+  const names = Object.keys(content.columns) as (keyof Content['columns'])[];
+  return names.every((name) => stored[name] === content.columns[name]);
 }
 
 function create(rows: BatchRows, item: Matched, id: string): string {
@@ -178,7 +189,6 @@ function create(rows: BatchRows, item: Matched, id: string): string {
     status_at: place.nowMs,
     accepted_until: null,
     evidence: item.evidence,
-    detail_digest: content.digest,
     matched_by: item.by,
     first_seen_at: place.nowMs,
     created_upload_id: place.uploadId,
@@ -205,15 +215,21 @@ export function nextStatus(
   return null;
 }
 
-function revisit(rows: BatchRows, item: Matched, stored: Compared, newId: () => string): void {
+function revisit(
+  rows: BatchRows,
+  item: Matched,
+  { state, sameEvidence }: Compared,
+  storedContent: StoredContent | undefined,
+  newId: () => string,
+): void {
   const { place } = item;
-  const { state, sameContent } = stored;
   if (place.isStale) {
     rows.counts.unchanged += 1;
     return;
   }
   const status = nextStatus(state, item.suppressed, place.isDefaultRef);
-  if (status === null && sameContent && stored.sameEvidence) {
+  const sameContent = isSame(item.content, storedContent);
+  if (status === null && sameContent && sameEvidence) {
     rows.counts.unchanged += 1;
     return;
   }
@@ -227,7 +243,6 @@ function revisit(rows: BatchRows, item: Matched, stored: Compared, newId: () => 
     id: state.id,
     ...content.columns,
     evidence: item.evidence,
-    detail_digest: content.digest,
     matched_by: item.by,
   });
   rows.changedDetails.push({

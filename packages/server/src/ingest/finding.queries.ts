@@ -23,7 +23,6 @@ export interface StoredFinding {
   readonly status_by: string;
   readonly severity: FindingRow['severity'];
   readonly start_line: number | null;
-  readonly detail_digest: Uint8Array;
   readonly created_upload_id: string;
 }
 
@@ -44,7 +43,6 @@ export async function findingsOfScope(
       'status_by',
       'severity',
       'start_line',
-      'detail_digest',
       'created_upload_id',
     ])
     .execute();
@@ -79,6 +77,35 @@ export async function evidenceOfScope(
   return await ofScope(db, tenantId, scope, after, limit)
     .select(['id', 'evidence', 'start_line'])
     .execute();
+}
+
+/** What the last report said of a finding. */
+export type StoredContent = Pick<
+  FindingRow,
+  'id' | 'type' | 'rule_id' | 'title' | 'severity' | 'path' | 'start_line' | 'base_fingerprint'
+> &
+  Pick<Selectable<FindingDetailTable>, 'document'>;
+
+/** The contents of some findings, by id. */
+export async function storedContents(
+  db: Db,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Map<string, StoredContent>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('finding')
+    .innerJoin('finding_detail', (join) =>
+      join
+        .onRef('finding_detail.tenant_id', '=', 'finding.tenant_id')
+        .onRef('finding_detail.finding_id', '=', 'finding.id'),
+    )
+    .select(['id', 'type', 'rule_id', 'title', 'severity', 'path', 'start_line'])
+    .select(['base_fingerprint', 'document'])
+    .where('finding.tenant_id', '=', tenantId)
+    .where(isAmong(db, 'finding.id', ids))
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** What is known of a finding on one ref. */

@@ -5,7 +5,7 @@
 import type { Database, Db } from '../db/db.ts';
 import { end } from './ending.ts';
 import { type Finished, foreseeAbsence, receiptOfFinished } from './finish.ts';
-import { batchRows, type Matched } from './finding-rows.rules.ts';
+import type { Matched } from './finding-rows.rules.ts';
 import { needsFallback, settleFrame } from './frame.ts';
 import { holdLease, type IngestDeps, LeaseLost } from './lease.ts';
 import { makePlan } from './plan.ts';
@@ -15,7 +15,7 @@ import { settleSites } from './sites.ts';
 import { slicesWithin } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import { type UploadRow } from './upload.queries.ts';
-import { readItems, type Sink } from './write-batches.ts';
+import { readItems, rowsOf, type Sink } from './write-batches.ts';
 
 /** Stores the receipt that the report would get, and nothing else. */
 export async function rehearse(
@@ -38,7 +38,7 @@ export async function rehearse(
   });
   const committed = new Map<number, string>();
   const plan = await makePlan(db, survey, sites, committed);
-  const counter = new Counter();
+  const counter = new Counter(db);
   const judged = { report, survey, plan, committed };
   const details = await readItems(judged, source.items(document, lists), counter);
   const done: Finished = {
@@ -58,12 +58,25 @@ export async function rehearse(
 /** Counts what batches would write. */
 class Counter implements Sink {
   readonly counts = noBatch();
+  readonly #db: Db;
+  #batch = 0;
+  #items: Matched[] = [];
 
-  async add(_batch: number, item: Matched): Promise<void> {
-    addCounts(this.counts, batchRows([item], () => '').counts);
+  constructor(db: Db) {
+    this.#db = db;
   }
 
-  async end(): Promise<void> {}
+  async add(batch: number, item: Matched): Promise<void> {
+    if (batch !== this.#batch) await this.end();
+    this.#batch = batch;
+    this.#items.push(item);
+  }
+
+  async end(): Promise<void> {
+    const { counts } = await rowsOf(this.#db, this.#items, () => '');
+    addCounts(this.counts, counts);
+    this.#items = [];
+  }
 }
 
 /** Carries the result of a transaction out of it. */

@@ -1,4 +1,4 @@
-// What matching and writing need to know of the stored findings of one scope, in columns: about 150 bytes each with the
+// What matching and writing need to know of the stored findings of one scope, in columns: about 130 bytes each with the
 // id, however many there are. Rows are numbered as they are added. Filled by plan.ts, page by page.
 
 import { GrowingInts } from '../lib/growing-ints.ts';
@@ -20,9 +20,6 @@ const STATUSES: readonly FindingRow['status'][] = [
 const ACTIVE: readonly FindingRow['status'][] = ['open', 'confirmed', 'in_progress'];
 
 export const isActive = (status: FindingRow['status']): boolean => ACTIVE.includes(status);
-
-/** Of 32 bytes these are compared: as many as of any other hash. */
-const DIGEST_WORDS = 4;
 
 // Bits of a row's state: three of the status, three of the severity, then one each.
 const SEVERITY_SHIFT = 3;
@@ -52,7 +49,6 @@ export class StoredFindings {
   readonly evidence = new EvidenceTable();
   readonly #ids: string[] = [];
   readonly #states = new GrowingInts();
-  readonly #digests = new GrowingInts();
 
   get length(): number {
     return this.#ids.length;
@@ -70,11 +66,6 @@ export class StoredFindings {
     if (sighting?.lastUploadId === uploadId) state |= MINE;
     if (row.created_upload_id === uploadId) state |= CREATED_HERE;
     this.#states.push(state);
-    const { buffer, byteOffset } = row.detail_digest;
-    const digest = new DataView(buffer, byteOffset);
-    for (let word = 0; word < DIGEST_WORDS; word += 1) {
-      this.#digests.push(digest.getInt32(word * 4, true));
-    }
   }
 
   at(row: number): StoredState {
@@ -110,13 +101,5 @@ export class StoredFindings {
 
   isCreatedHere(row: number): boolean {
     return (this.#states.at(row) & CREATED_HERE) !== 0;
-  }
-
-  hasDigest(row: number, digest: Buffer): boolean {
-    for (let word = 0; word < DIGEST_WORDS; word += 1) {
-      if (this.#digests.at(row * DIGEST_WORDS + word) !== digest.readInt32LE(word * 4))
-        return false;
-    }
-    return true;
   }
 }

@@ -114,7 +114,8 @@ export class Survey {
     for (let row = 0; row < evidence.length; row += 1) {
       let repeated = false;
       for (const other of first.same(evidence, row)) {
-        if (siteOfRow(other) === siteOfRow(row)) repeated = true;
+        repeated =
+          siteOfRow(other) === siteOfRow(row) && evidence.isSameIdentity(row, evidence, other);
         if (repeated) break;
       }
       if (repeated) repeats[row] = 1;

@@ -2,6 +2,7 @@
 // stores what the batch counted. Items that are stored already just as they were sent aren't read again. Committed
 // batches are passed over after a crash.
 
+import type { Db } from '../db/db.ts';
 import { parseItem } from './document-parse.decode.ts';
 import type { ScannedItem } from './document-items.decode.ts';
 import { RAW } from './evidence-table.rules.ts';
@@ -12,6 +13,7 @@ import {
   insertFindings,
   noteSightings,
   saveSightings,
+  storedContents,
 } from './finding.queries.ts';
 import {
   batchRows,
@@ -20,6 +22,7 @@ import {
   contentOf,
   type Matched,
   nextStatus,
+  toCompare,
 } from './finding-rows.rules.ts';
 import { assert } from '../lib/assert.ts';
 import { newId } from '../lib/ids.ts';
@@ -87,7 +90,7 @@ function matchedItem(
   const common = { place, suppressed, by: matching.by };
   if (!isWritten && isStoredAsSent(survey, row, matching)) {
     const state = matching.stored.at(matching.row as number);
-    const stored: Compared = { state, sameContent: true, sameEvidence: true };
+    const stored: Compared = { state, sameEvidence: true };
     return { ...common, stored, content: null, evidence: Buffer.alloc(0) };
   }
   assert(item.bytes !== null, 'an item that was read before has its bytes');
@@ -105,7 +108,6 @@ function matchedItem(
   const { stored, row: storedRow } = matching;
   const compared: Compared = {
     state: stored.at(storedRow),
-    sameContent: stored.hasDigest(storedRow, content.digest),
     sameEvidence:
       evidence.isSameIdentity(row, stored.evidence, storedRow) &&
       withRaw === stored.evidence.has(storedRow, RAW) &&
@@ -124,6 +126,17 @@ function isStoredAsSent(
   if (!survey.evidence.isSameIdentity(row, stored.evidence, found)) return false;
   const { isDefaultRef } = site.place;
   return nextStatus(stored.at(found), survey.isSuppressed(row), isDefaultRef) === null;
+}
+
+/** The rows of a batch of one tenant, compared with what is stored. */
+export async function rowsOf(
+  db: Db,
+  items: readonly Matched[],
+  newId: () => string,
+): Promise<BatchRows> {
+  const tenantId = items[0]?.place.tenantId ?? '';
+  const contents = await storedContents(db, tenantId, toCompare(items));
+  return batchRows(items, contents, newId);
 }
 
 /**
@@ -159,8 +172,10 @@ export class BatchWriter implements Sink {
   async #write(itemsDone: number): Promise<void> {
     const [first] = this.#items;
     if (first === undefined) return;
-    const rows = batchRows(this.#items, () => newId(first.place.nowMs));
+    const items = this.#items;
     this.#items = [];
+    const db = this.#deps.database.tenant(first.place.tenantId);
+    const rows = await rowsOf(db, items, () => newId(first.place.nowMs));
     if (this.#inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(this.#inFlight);
     const writing = writeBatch(this.#deps, this.#hold, this.#batch, rows, itemsDone);
     this.#inFlight.add(writing);

@@ -80,7 +80,6 @@ export function findingRow(
     start_line: 42,
     evidence: new Uint8Array(64).fill(7),
     base_fingerprint: null,
-    detail_digest: new Uint8Array(32).fill(9),
     matched_by: 'new',
     first_seen_at: NOW_MS,
     created_upload_id: '0197b0a0-0000-7000-8000-0000000000bb',

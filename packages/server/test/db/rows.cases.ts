@@ -12,8 +12,7 @@ export const rowCases: Cases = {
     const rows = Array.from({ length: 300 }, (_, n) =>
       findingRow(tenantId, {
         title: `№ ${n} \u{1F512} "quoted" \\ back \n line`,
-        evidence: new Uint8Array(n).fill(n),
-        detail_digest: Buffer.from(`digest ${n}`),
+        evidence: n % 2 === 0 ? new Uint8Array(n).fill(n) : Buffer.from(`evidence ${n}`),
         base_fingerprint: n % 2 === 0 ? null : `fingerprint ${n}`,
         first_seen_at: Number.MAX_SAFE_INTEGER - n,
       }),
@@ -22,7 +21,7 @@ export const rowCases: Cases = {
     const stored = await db.selectFrom('finding').selectAll().execute();
     const byId = new Map(stored.map((row) => [row.id, row]));
     for (const row of rows) {
-      const expected = { ...row, detail_digest: new Uint8Array(row.detail_digest) };
+      const expected = { ...row, evidence: new Uint8Array(row.evidence) };
       assert.deepStrictEqual(byId.get(row.id), expected);
     }
   },

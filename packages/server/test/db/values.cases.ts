@@ -12,7 +12,6 @@ export const valueCases: Cases = {
     const row = findingRow(tenantId, {
       title: 'naïve “quotes” \u{1F512} \\ \' " \n',
       evidence: Uint8Array.from({ length: 256 }, (_, byte) => byte),
-      detail_digest: new Uint8Array(0),
       status_at: Number.MAX_SAFE_INTEGER,
       start_line: null,
     });

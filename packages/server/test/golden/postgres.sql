@@ -256,7 +256,7 @@ select "id" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runn
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "scanner" = excluded."scanner", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6
+select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6
 
 -- ingest: seen again on a ref
 update "finding_ref" set "last_seen_at" = $1, "last_commit" = $2, "last_upload_id" = $3, "present" = $4 where "tenant_id" = $5 and "ref_id" = $6 and "finding_id" = any($7::uuid[])

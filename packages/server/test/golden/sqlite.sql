@@ -256,7 +256,7 @@ select "id" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "scanner" = excluded."scanner", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "detail_digest", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and "id" > ? order by "id" limit ?
+select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and "id" > ? order by "id" limit ?
 
 -- ingest: seen again on a ref
 update "finding_ref" set "last_seen_at" = ?, "last_commit" = ?, "last_upload_id" = ?, "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))

@@ -65,7 +65,7 @@ const findings = (database: Database, tenantId: string) =>
     )
     .select(['asset.value', 'finding.tool', 'finding.category', 'finding.rule_id', 'finding.path'])
     .select(['finding.start_line', 'finding.status', 'finding.resolution', 'finding.status_by'])
-    .select(['finding.severity', 'finding.evidence', 'finding.detail_digest', 'matched_by'])
+    .select(['finding.severity', 'finding.evidence', 'matched_by'])
     .select(['finding.created_upload_id', 'finding_detail.document'])
     .where('finding.tenant_id', '=', tenantId)
     .execute();
