@@ -73,7 +73,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
   const { severity, from } = severityOf(parts, pointer, notes);
   const secrets = hidden?.values ?? [];
   const fields: FingerprintFields = { parts, ruleId: ruleId ?? '', location, title, said, secrets };
-  const fingerprints = readFingerprints(fields);
+  const fingerprints = readFingerprints(fields, notes);
   const isSecret = hidden?.isSecret === true;
   const judged = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
   return {

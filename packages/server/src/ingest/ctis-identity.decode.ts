@@ -110,7 +110,7 @@ export function publishedIds(vulnerability: JsonObject | null, ruleId: string): 
   const ids = new Set<string>();
   const add = (value: unknown): void => {
     const text = stringOf(value)?.trim();
-    if (text !== undefined) ids.add(canonicalVulnerabilityId(text).slice(0, limits.nameCharsMax));
+    if (text !== undefined) ids.add(canonicalVulnerabilityId(text));
   };
   add(vulnerability?.cve_id);
   for (const id of listOf(vulnerability?.cve_ids)) add(id);

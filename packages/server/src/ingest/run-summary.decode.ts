@@ -44,14 +44,16 @@ function sarifRun(run: JsonObject): UploadRun {
   const driver = objectOf(objectOf(run.tool)?.driver);
   const automation = objectOf(run.automationDetails);
   const entries = listOf(run.invocations).map(objectOf);
-  const invocations = entries.filter((entry) => entry !== null).slice(0, INVOCATIONS_MAX);
+  const invocations = entries.filter((entry) => entry !== null);
   const times = (name: string): number[] =>
     invocations.map((one) => timeOf(one[name])).filter((time) => time !== null);
   // Of several invocations the first that went wrong tells more than the first one.
   const codes = invocations.map((one) => exitCodeOf(one.exitCode)).filter((code) => code !== null);
   const signals = invocations.map((one) => wordOf(one.exitSignalName));
   const said = invocations.map((one) => one.executionSuccessful);
-  const [start, end] = [Math.min(...times('startTimeUtc')), Math.max(...times('endTimeUtc'))];
+  // By folding: a run may have more invocations than a call may have arguments.
+  const start = times('startTimeUtc').reduce((a, b) => Math.min(a, b), Infinity);
+  const end = times('endTimeUtc').reduce((a, b) => Math.max(a, b), -Infinity);
   return {
     ...NOTHING,
     tool: wordOf(driver?.name) ?? 'unknown',
@@ -89,9 +91,6 @@ export function ctisRun(tool: JsonObject | null, metadata: JsonObject): RunSumma
   };
   return { total: 1, shown: [run] };
 }
-
-/** Tools write one or two. */
-const INVOCATIONS_MAX = 100;
 
 function wordOf(value: unknown): string | null {
   const text = stringOf(value)?.trim();
