@@ -90,7 +90,11 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     message: notes.text(maskSaid(said), limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
-    identity: { kind: subject.kind, content: subject.content },
+    identity: {
+      kind: subject.kind,
+      content: subject.content,
+      ...(subject.also === undefined ? {} : { also: subject.also }),
+    },
     suppressed: isSuppressed(parts.suppression),
     ...suppressionEnd(parts.suppression, pointer, notes),
     detail: () => detailOf(judged, pass),

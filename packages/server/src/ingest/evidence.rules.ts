@@ -12,7 +12,7 @@ export const RECIPE = 1;
  * To be raised with every change to how an item is read: what was stored by an earlier reader is then read again, even
  * where not a byte of it has changed.
  */
-export const READER = 4;
+export const READER = 5;
 
 /** Bytes of a hash that count. 128 bits: chance collisions need 10^19 findings in one scope. */
 export const HASH_BYTES = 16;
@@ -59,6 +59,7 @@ export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
     String(draft.startColumn ?? ''),
     String(draft.startOffset ?? ''),
     draft.message,
+    ...(draft.identity.also ?? []),
   ]);
   return { producer, content: said, sameness };
 }
