@@ -4,7 +4,7 @@
 
 import { ASSET_KINDS, limits } from '@muster/contract';
 import { ipAddress } from './asset.rules.ts';
-import { familyOf, startsAlike } from './clean-scan.rules.ts';
+import { familyOf, fitsTool } from './clean-scan.rules.ts';
 import type { ScanContext, UploadContext } from './draft.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 
@@ -90,7 +90,7 @@ export function scannerOf(scan: ScanContext | null, notes: Notes): { readonly sc
 /** The scan that a report of this tool belongs to; null when none fits, or several do. */
 export function scanOf(context: UploadContext, tool: string): ScanContext | null {
   const fitting = (context.scans ?? []).filter(
-    (scan) => scan.isNamed || startsAlike(scan.scanner, tool),
+    (scan) => scan.isNamed || fitsTool(scan.scanner, tool),
   );
   return fitting.length === 1 ? (fitting[0] ?? null) : null;
 }
