@@ -32,6 +32,8 @@ const NOTHING = {
   exit_signal: null,
   succeeded: null,
   coverage: null,
+  source_type: null,
+  scope: null,
 };
 
 /** Of a SARIF log (§3.17, §3.19, §3.20); `null`: no object, and no run. */
@@ -88,8 +90,20 @@ export function ctisRun(tool: JsonObject | null, metadata: JsonObject): RunSumma
     ended_at: end === null ? null : isoOf(end),
     duration_ms: durationMs,
     coverage: wordOf(metadata.coverage_type),
+    source_type: wordOf(metadata.source_type),
+    scope: scopeOf(objectOf(metadata.scope)),
   };
   return { total: 1, shown: [run] };
+}
+
+/** What was looked at; null where nothing is said of it. */
+function scopeOf(scope: JsonObject | null): UploadRun['scope'] {
+  const [type, name] = [wordOf(scope?.type), wordOf(scope?.name)];
+  const [includes, excludes] = [scope?.includes, scope?.excludes].map(
+    (list) => listOf(list).length,
+  );
+  const isSaid = type !== null || name !== null || includes !== 0 || excludes !== 0;
+  return isSaid ? { type, name, includes: includes ?? 0, excludes: excludes ?? 0 } : null;
 }
 
 function wordOf(value: unknown): string | null {
