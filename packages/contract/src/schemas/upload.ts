@@ -83,6 +83,14 @@ export const UploadAccepted = Type.Object(
 
 const said = Nullable(Type.String());
 
+/** What a CTIS report says that it looked at. */
+const RunScope = Type.Object({
+  type: said,
+  name: said,
+  includes: Type.Integer({ minimum: 0, description: 'how many are listed' }),
+  excludes: Type.Integer({ minimum: 0, description: 'how many are listed' }),
+});
+
 /** How one run of a report went, as the report says. */
 export const UploadRun = Type.Object(
   {
@@ -101,6 +109,8 @@ export const UploadRun = Type.Object(
     exit_signal: said,
     succeeded: Nullable(Type.Boolean()),
     coverage: Type.Union([Type.String(), Type.Null()], { description: 'of a CTIS report' }),
+    source_type: Type.Union([Type.String(), Type.Null()], { description: 'of a CTIS report' }),
+    scope: Type.Union([RunScope, Type.Null()], { description: 'of a CTIS report' }),
   },
   { $id: 'UploadRun' },
 );

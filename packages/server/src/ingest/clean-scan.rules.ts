@@ -61,8 +61,8 @@ export interface KnownAnalysis {
 export type NoAnalysis = 'none' | 'several' | 'other';
 
 /**
- * The analysis that a scanner's scans fill: the one whose tool has its name, else the only one whose tool has the same
- * first word, where that word is all that one of them says (`trivy-fs` and `Trivy`, `semgrep` and `Semgrep OSS`). `other`: it
+ * The analysis that a scanner's scans fill: the one whose tool has its name, else the only one whose tool fits
+ * (`trivy-fs` and `Trivy`, `semgrep` and `Semgrep OSS`). `other`: it
  * may as well be that of another scanner (`trivy-config`), for it was not asked for by this one's name. `several`: nothing
  * tells which. `scanner`: as `familyOf` makes it.
  */
@@ -71,7 +71,7 @@ export function analysisOfScanner<T extends KnownAnalysis>(
   known: readonly T[],
 ): T | NoAnalysis {
   const same = known.filter(({ tool }) => tool === scanner);
-  const fitting = same.length > 0 ? same : known.filter(({ tool }) => isRunAs(scanner, tool));
+  const fitting = same.length > 0 ? same : known.filter(({ tool }) => fitsTool(scanner, tool));
   const [only] = fitting;
   if (only === undefined) return 'none';
   if (fitting.length > 1) return 'several';
@@ -85,16 +85,28 @@ export function analysisOfScanner<T extends KnownAnalysis>(
 /** Names are compared in lower case, with single blanks. */
 export const familyOf = (name: string): string => name.trim().toLowerCase().replace(/\s+/g, ' ');
 
-function isRunAs(scanner: string, tool: string): boolean {
-  const word = firstWord(scanner);
-  return startsAlike(scanner, tool) && (scanner === word || tool === word);
+/**
+ * Whether reports of a tool may be those of a scanner. Agents call a scanner by its tool and how it is run (`trivy-fs`, RP
+ * §5.7), tools call themselves `Semgrep OSS`: both begin with the same word, and one says nothing that the other contradicts.
+ * `snyk-code` and `Snyk Open Source` are two products, so each has a word that the other lacks.
+ */
+export function fitsTool(scanner: string, tool: string): boolean {
+  const [one, other] = [wordsOf(scanner), wordsOf(tool)];
+  if (one.length === 0 || other.length === 0) return false;
+  if (one.join('') === other.join('')) return true;
+  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
+  return shorter[0] === longer[0] && shorter.every((word) => longer.includes(word));
 }
 
-/** Agents call a scanner by its tool and how it is run (`trivy-fs`, RP §5.7), tools call themselves `Semgrep OSS`. */
-export function startsAlike(one: string, other: string): boolean {
-  const word = firstWord(one);
-  return word !== '' && word === firstWord(other);
+/**
+ * The words of a name, in whatever script. OWASP's projects are called with its name and without; "open source" is
+ * written short in the names of scanners.
+ */
+function wordsOf(name: string): readonly string[] {
+  const words = name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const own = words[0] === 'owasp' && words.length > 1 ? words.slice(1) : words;
+  return own.join(' ').replace('open source', 'oss').split(' ').filter(Boolean);
 }
 
-/** In whatever script; '' where there is none. */
-const firstWord = (name: string): string => /[\p{L}\p{N}]+/u.exec(name.toLowerCase())?.[0] ?? '';
+/** '' where there is none. */
+const firstWord = (name: string): string => wordsOf(name)[0] ?? '';

@@ -109,7 +109,7 @@ function edgesOf(
   { pointer, raw, draft }: Entry,
   names: ReadonlyMap<string, string | null>,
   notes: Notes,
-): string[] {
+): readonly string[] {
   const edges = new Set<string>();
   for (const [index, name] of stringsOf(raw.depends_on).entries()) {
     const purl = canonicalPurl(name);
@@ -118,8 +118,7 @@ function edgesOf(
     if (found === null) {
       const detail = 'This names no component of the report, or several; the edge is left out.';
       notes.warn(`${pointer}/depends_on/${index}`, 'dependency_unknown', detail);
-    } else if (edges.size < DEPENDS_ON_MAX) edges.add(found);
-    else notes.countCut();
+    } else edges.add(found);
   }
-  return [...edges];
+  return notes.first([...edges], DEPENDS_ON_MAX);
 }

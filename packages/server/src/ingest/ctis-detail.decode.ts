@@ -112,10 +112,9 @@ function addScalars(detail: FindingDetail, finding: JsonObject, pass: CtisPass):
   ] as const;
   for (const [name, value, itemsMax, charsMax] of lists) {
     const all = stringsOf(value);
-    if (all.length > itemsMax) notes.countCut();
     if (all.length > 0) {
-      detail[name] = all
-        .slice(0, itemsMax)
+      detail[name] = notes
+        .first(all, itemsMax)
         .map((text) => notes.text(withoutCredentials(text), charsMax));
     }
   }
@@ -152,14 +151,16 @@ function addPlaces(
     .filter((place) => Object.keys(place).length > 0);
   if (places.length > 0) detail.related_locations = places;
   const flows = flowsOf(finding.data_flow, hide, pass);
-  if (flows.length > 0) detail.code_flows = flows;
+  if (flows.list.length > 0) detail.code_flows = [...flows.list];
   const stacks = stacksOf(finding.stacks, hide, pass);
-  if (stacks.length > 0) detail.stacks = stacks;
-  const omitted = Math.max(0, related.length - limits.locationsMax);
-  if (omitted > 0) {
-    detail.omitted = { related_locations: omitted };
-    pass.notes.countCut();
-  }
+  if (stacks.list.length > 0) detail.stacks = [...stacks.list];
+  const omitted = Object.entries({
+    related_locations: Math.max(0, related.length - limits.locationsMax),
+    code_flows: flows.omitted,
+    stacks: stacks.omitted,
+  }).filter(([, count]) => count > 0);
+  if (omitted.length > 0) detail.omitted = Object.fromEntries(omitted);
+  for (const [, count] of omitted) pass.notes.leaveOut(count);
 }
 
 function componentDetail(subject: CtisSubject, pass: CtisPass) {

@@ -73,7 +73,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
   const { severity, from } = severityOf(parts, pointer, notes);
   const secrets = hidden?.values ?? [];
   const fields: FingerprintFields = { parts, ruleId: ruleId ?? '', location, title, said, secrets };
-  const fingerprints = readFingerprints(fields);
+  const fingerprints = readFingerprints(fields, notes);
   const isSecret = hidden?.isSecret === true;
   const judged = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
   return {
@@ -90,7 +90,11 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     message: notes.text(maskSaid(said), limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
-    identity: { kind: subject.kind, content: subject.content },
+    identity: {
+      kind: subject.kind,
+      content: subject.content,
+      ...(subject.also === undefined ? {} : { also: subject.also }),
+    },
     suppressed: isSuppressed(parts.suppression),
     ...suppressionEnd(parts.suppression, pointer, notes),
     detail: () => detailOf(judged, pass),

@@ -15,6 +15,8 @@ export interface Recipe {
 
 const BY_LINE = 'hashes the line number';
 const BY_VERSION = 'hashes the version';
+const BY_FILE = 'hashes the file, not the resource';
+const BY_HOST = 'hashes the host, not the address';
 
 /** Aliases beyond a few are not what a producer hashes. */
 const VARIANTS_MAX = 4;
@@ -30,6 +32,11 @@ export function fittingRecipes(fields: RecipeFields): Recipe[] {
   ) => {
     if (text !== null) found.push({ name, text, weakness, digits });
   };
+  const assets = fields.assets.slice(0, VARIANTS_MAX);
+  if (fields.startLine === 0) {
+    for (const host of hostsOf(fields, assets))
+      add('nuclei', recipes.nuclei(fields, host), BY_HOST);
+  }
   add('sast', recipes.sast(fields), BY_LINE);
   add('sast', recipes.sast(fields, 0), BY_LINE);
   add('sast-content', recipes.sastContent(fields), null);
@@ -42,7 +49,6 @@ export function fittingRecipes(fields: RecipeFields): Recipe[] {
     add('secret-old', recipes.secretOld(fields, secret), BY_LINE);
     if (secret !== '') add('trivy-secret', recipes.trivySecret(fields, secret), BY_LINE, 32);
   }
-  const assets = fields.assets.slice(0, VARIANTS_MAX);
   if (fields.packageName !== '') {
     for (const id of fields.vulnerabilities.slice(0, VARIANTS_MAX)) {
       add('sca', recipes.sca(fields, id), BY_VERSION);
@@ -53,8 +59,23 @@ export function fittingRecipes(fields: RecipeFields): Recipe[] {
         add('container', recipes.container(fields, image, id), BY_VERSION);
     }
   }
+  if (fields.resourceType !== '') {
+    for (const target of [fields.path, ...assets]) {
+      for (const message of new Set([fields.message, fields.title])) {
+        const text = recipes.trivyMisconfiguration(fields, target, message);
+        add('trivy-misconfig', text, BY_FILE, 32);
+      }
+    }
+  }
   addStable(fields, assets, add);
   return found;
+}
+
+/** A host as a producer may have had it: bare, or with its scheme. */
+function hostsOf(fields: RecipeFields, assets: readonly string[]): ReadonlySet<string> {
+  const { host } = fields;
+  const spelled = host === '' ? [] : [host, `https://${host}`, `http://${host}`];
+  return new Set([...spelled, ...assets]);
 }
 
 /** Those that say what the defect is, not where it stands at the moment. */

@@ -10,7 +10,7 @@ import type { CtisPlace } from './ctis-places.decode.ts';
 import type { RecipeFields } from './ctis-recipes.rules.ts';
 import { publishedIds } from './ctis-identity.decode.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
-import { indexOf, objectOf, positionOf, stringOf } from './report-notes.decode.ts';
+import { indexOf, type Notes, objectOf, positionOf, stringOf } from './report-notes.decode.ts';
 
 export interface FingerprintFields {
   readonly parts: FindingParts;
@@ -33,10 +33,10 @@ export interface CtisFingerprints {
   readonly recipe: string | null;
 }
 
-export function readFingerprints(fields: FingerprintFields): CtisFingerprints {
+export function readFingerprints(fields: FingerprintFields, notes: Notes): CtisFingerprints {
   const { finding } = fields.parts;
   const sent = stringOf(finding.fingerprint)?.trim() ?? null;
-  const base = sent === null ? null : baseOf(sent);
+  const base = sent === null ? null : baseOf(sent, notes);
   const verdict = sent === null ? null : judgeFingerprint(sent, recipeFieldsOf(fields));
   const weakness = verdict?.weakness ?? null;
   const own = sent === null || weakness !== null ? null : { fingerprint: sent };
@@ -50,8 +50,9 @@ export function readFingerprints(fields: FingerprintFields): CtisFingerprints {
 }
 
 /** As sent, but never longer than what /ingest/check compares. */
-function baseOf(fingerprint: string): string {
+function baseOf(fingerprint: string, notes: Notes): string {
   const text = fingerprint.toWellFormed().replaceAll('\0', '\uFFFD');
+  if (text.length > limits.fingerprintCharsMax) notes.countCut();
   return text.slice(0, limits.fingerprintCharsMax).toWellFormed();
 }
 

@@ -24,6 +24,8 @@ import {
 /** Secondary texts; the finding's own snippet is shown whole. */
 const STEP_TEXT_CHARS_MAX = 1000;
 
+const NONE: Shown<never> = { list: [], omitted: 0 };
+
 /** The lists of a flow in the order in which data runs through them. */
 const STEP_LISTS = [
   ['sources', 'source'],
@@ -32,30 +34,37 @@ const STEP_LISTS = [
   ['sinks', 'sink'],
 ] as const;
 
+/** What of flows or stacks is shown, and how many steps or frames beyond their bound are left out. */
+export interface Shown<T> {
+  readonly list: readonly T[];
+  readonly omitted: number;
+}
+
 /** The one data flow that a finding may have; `index` orders its steps where producers set it. */
-export function flowsOf(value: unknown, hide: boolean, pass: CtisPass): DetailFlow[] {
+export function flowsOf(value: unknown, hide: boolean, pass: CtisPass): Shown<DetailFlow> {
   const flow = objectOf(value);
-  if (flow === null) return [];
+  if (flow === null) return NONE;
+  let omitted = 0;
   const steps: { order: number; step: DetailFlowStep }[] = [];
   for (const [list, role] of STEP_LISTS) {
     for (const entry of listOf(flow[list])) {
       const raw = objectOf(entry);
       if (raw === null) continue;
       if (steps.length >= limits.locationsMax) {
-        pass.notes.countCut();
-        break;
+        omitted += 1;
+        continue;
       }
       // A source that is first by index 0 can't be told from one without index; the lists' order
       // decides then.
       steps.push({ order: numberOf(raw.index) ?? 0, step: stepOf(raw, role, hide, pass) });
     }
   }
-  if (steps.length === 0) return [];
+  if (steps.length === 0) return NONE;
   const isOrdered = new Set(steps.map((one) => one.order)).size === steps.length;
   if (isOrdered) steps.sort((a, b) => a.order - b.order);
   const summary = pass.notes.textOf(flow.summary, STEP_TEXT_CHARS_MAX);
   const text = summary === null ? {} : { message: summary };
-  return [{ ...text, steps: steps.map((one) => one.step) }];
+  return { list: [{ ...text, steps: steps.map((one) => one.step) }], omitted };
 }
 
 function stepOf(raw: JsonObject, role: string, hide: boolean, pass: CtisPass): DetailFlowStep {
@@ -101,9 +110,10 @@ function factsOf(raw: JsonObject, pass: CtisPass): [string, string | number][] {
 /** Calls have few; a frame with more was written by a machine for a machine. */
 const PARAMETERS_MAX = 20;
 
-export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): DetailStack[] {
+export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): Shown<DetailStack> {
   const stacks: DetailStack[] = [];
   let left: number = limits.locationsMax;
+  let omitted = 0;
   for (const entry of listOf(value)) {
     const stack = objectOf(entry);
     const frames: DetailFrame[] = [];
@@ -111,8 +121,8 @@ export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): DetailS
       const raw = objectOf(frameEntry);
       if (raw === null) continue;
       if (left === 0) {
-        pass.notes.countCut();
-        break;
+        omitted += 1;
+        continue;
       }
       left -= 1;
       const place = placeOf(objectOf(raw.location) ?? {}, pass);
@@ -122,10 +132,9 @@ export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): DetailS
       if (module !== null) frame.module = module;
       if (thread !== null) frame.thread_id = thread;
       const parameters = hide ? [] : stringsOf(raw.parameters);
-      if (parameters.length > PARAMETERS_MAX) pass.notes.countCut();
       if (parameters.length > 0) {
-        frame.parameters = parameters
-          .slice(0, PARAMETERS_MAX)
+        frame.parameters = pass.notes
+          .first(parameters, PARAMETERS_MAX)
           .map((text) => pass.notes.text(maskAssignments(text), limits.nameCharsMax));
       }
       frames.push(frame);
@@ -134,5 +143,5 @@ export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): DetailS
     const text = message === null ? {} : { message };
     if (frames.length > 0) stacks.push({ ...text, frames });
   }
-  return stacks;
+  return { list: stacks, omitted };
 }

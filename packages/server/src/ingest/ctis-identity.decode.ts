@@ -21,6 +21,8 @@ export interface CtisSubject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
+  /** Of several vulnerabilities all ids, in an order of their own: they tell equal items from similar ones. */
+  readonly also?: readonly string[];
   readonly component: PackageName | null;
 }
 
@@ -40,9 +42,13 @@ export function subjectOf(
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');
     const usable = isEmpty ? [comparable(message.trim() || ruleId, limits.snippetCharsMax)] : said;
-    // One rule may report many vulnerabilities at one place (`nmap-vulners`).
-    const tells = kind === 'network' || kind === 'code' ? ownIdOf(parts.vulnerability) : null;
-    return { type, kind, content: tells === null ? usable : [...usable, tells], component: null };
+    // One rule may report many vulnerabilities at one place (`nmap-vulners`), or many in one finding (Nessus): that is
+    // one finding, known by the first of its ids, so that an advisory that grows leaves it the same.
+    const ids = kind === 'network' || kind === 'code' ? publishedIds(parts.vulnerability, '') : [];
+    const tells = mainIdOf(ids);
+    const known = tells === null ? usable : [...usable, tells];
+    const also = ids.length > 1 ? { also: ids.sort() } : {};
+    return { type, kind, content: known, ...also, component: null };
   };
   if (hidden?.isSecret === true) return subject('secret', [hidden.identity]);
   const resource = resourceOf(parts);
@@ -95,10 +101,6 @@ function vulnerabilityOf(vulnerability: JsonObject | null, ruleId: string): stri
   return mainIdOf(publishedIds(vulnerability, ruleId)) ?? ruleId;
 }
 
-/** The id that the vulnerability itself states. */
-const ownIdOf = (vulnerability: JsonObject | null): string | null =>
-  mainIdOf(publishedIds(vulnerability, ''));
-
 function mainIdOf(ids: readonly string[]): string | null {
   const first = (family: string) => ids.find((id) => vulnerabilityFamily(id) === family);
   const [cve] = ids.filter((id) => id.startsWith('CVE-')).sort();
@@ -110,7 +112,7 @@ export function publishedIds(vulnerability: JsonObject | null, ruleId: string): 
   const ids = new Set<string>();
   const add = (value: unknown): void => {
     const text = stringOf(value)?.trim();
-    if (text !== undefined) ids.add(canonicalVulnerabilityId(text).slice(0, limits.nameCharsMax));
+    if (text !== undefined) ids.add(canonicalVulnerabilityId(text));
   };
   add(vulnerability?.cve_id);
   for (const id of listOf(vulnerability?.cve_ids)) add(id);

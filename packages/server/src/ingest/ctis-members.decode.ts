@@ -135,7 +135,7 @@ function readNested(
     reading.notes.warn(pointer, 'wrong_type', ONE_ENTRY);
     return [readShape(kind, object, pointer, reading)];
   }
-  const kept = rule.itemsMax === null ? value : firstOf(value, rule.itemsMax, reading.notes);
+  const kept = rule.itemsMax === null ? value : reading.notes.first(value, rule.itemsMax);
   let changed: unknown[] | null = kept === value ? null : [...kept];
   for (const [index, entry] of kept.entries()) {
     const item = objectOf(entry);
@@ -222,21 +222,15 @@ function bounded(rule: CtisRule, value: unknown, notes: Notes): unknown {
   const text = (entry: unknown): unknown =>
     charsMax !== null && typeof entry === 'string' ? notes.text(entry, charsMax) : entry;
   if (Array.isArray(value)) {
-    const kept = itemsMax === null ? value : firstOf(value, itemsMax, notes);
+    const kept = itemsMax === null ? value : notes.first(value, itemsMax);
     return charsMax === null ? kept : kept.map(text);
   }
   const map = objectOf(value);
   if (map === null) return text(value);
   const entries = Object.entries(map);
   if (charsMax === null && (itemsMax === null || entries.length <= itemsMax)) return value;
-  const kept = itemsMax === null ? entries : firstOf(entries, itemsMax, notes);
+  const kept = itemsMax === null ? entries : notes.first(entries, itemsMax);
   return Object.fromEntries(kept.map(([name, entry]) => [name, text(entry)]));
-}
-
-function firstOf<T>(list: readonly T[], max: number, notes: Notes): readonly T[] {
-  if (list.length <= max) return list;
-  notes.countCut();
-  return list.slice(0, max);
 }
 
 /**

@@ -116,6 +116,9 @@ export const recipes = {
     `dast:${normalised(fields.rule)}:${normalisedHost(fields.host)}:${normalisedUrlPath(
       fields.urlPath,
     )}:${normalised(fields.parameter)}`,
+  /** Nuclei's adapter: a line of a file that is none. */
+  nuclei: (fields: RecipeFields, host: string) =>
+    `sast:${normalised(host)}:${normalised(fields.rule)}:0:0`,
   container: (fields: RecipeFields, image: string, vulnerability: string) =>
     `container:${normalised(image)}:${normalised(fields.packageName)}:${normalised(
       fields.packageVersion,
@@ -144,6 +147,8 @@ export const recipes = {
   /** Trivy's adapter keeps 32 hex digits; texts as they are. */
   trivyVulnerability: (fields: RecipeFields, vulnerability: string, target: string) =>
     `${vulnerability}:${fields.packageName}:${fields.packageVersion}:${target}`,
+  trivyMisconfiguration: (fields: RecipeFields, target: string, message: string) =>
+    `${fields.rule}:${target}:${fields.resourceType}:${message}`,
   trivySecret: (fields: RecipeFields, secret: string) =>
     `${fields.rule}:${fields.path}:${fields.startLine}:${secret}`,
 } as const;

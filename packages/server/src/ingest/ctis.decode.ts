@@ -83,7 +83,10 @@ function newPass(targets: Targets, roots: ReturnType<typeof pathRoots>): ItemPas
   const pass = { notes: new Notes(), targets, roots };
   return {
     notes: pass.notes,
-    read: (value, list, index) => decodeFinding(value, `${list}/${index}`, pass),
+    read: (value, list, index) => {
+      pass.notes.at = `${list}/${index}`;
+      return decodeFinding(value, pass.notes.at, pass);
+    },
   };
 }
 

@@ -129,6 +129,8 @@ export interface FindingDraft {
      * Never empty as a whole: with nothing better it is the message.
      */
     readonly content: readonly string[];
+    /** What tells equal items from similar ones beside place and message; it isn't what the finding is known by. */
+    readonly also?: readonly string[];
   };
   /** True when the report's own suppression is accepted (SARIF §3.35, CTIS `suppression`). */
   readonly suppressed: boolean;

@@ -10,7 +10,7 @@ import { freeScopes } from './frame.queries.ts';
 import type { IngestDeps } from './lease.ts';
 import { takeAwayNow } from './retention.ts';
 import type { UploadRow } from './upload.queries.ts';
-import { deleteBatches, endUpload } from './upload-work.queries.ts';
+import { deleteBatches, endUpload, type ShownOfReport } from './upload-work.queries.ts';
 
 /** Only to tell what would become of the report: nothing of it is applied, and nothing of it stays. */
 export const isRehearsal = (upload: UploadRow): boolean => upload.rehearsal === 1;
@@ -22,6 +22,7 @@ export async function end<State extends 'processed' | 'refused' | 'failed'>(
   state: State,
   receipt: Receipt | null,
   problem: { code: string; detail: string; pointer?: string } | null,
+  shown: ShownOfReport = {},
 ): Promise<State | 'lost'> {
   const { database, clock } = deps;
   const nowMs = clock.nowMs();
@@ -31,6 +32,7 @@ export async function end<State extends 'processed' | 'refused' | 'failed'>(
       receipt: receipt === null ? null : JSON.stringify(receipt),
       problem: problem === null ? null : JSON.stringify(problem),
       nowMs,
+      shown,
     });
     // Another worker has it: its scopes and batches are that worker's now.
     if (written === 0) return 0;

@@ -39,10 +39,14 @@ export function usableFingerprints(
 ): Fingerprints {
   const usable: [string, string][] = [];
   const ignored: [string, string][] = [];
+  let more = 0;
   for (const list of lists) {
     if (list === null) continue;
     for (const name of Object.keys(list)) {
-      if (usable.length + ignored.length >= FINGERPRINTS_MAX) break;
+      if (usable.length + ignored.length >= FINGERPRINTS_MAX) {
+        more += 1;
+        continue;
+      }
       const value = fingerprintText(list[name]);
       const isSecret = hasSecret(`${name}\n${value ?? ''}`);
       const reason = isSecret ? 'shows the secret' : weakness(name, value);
@@ -52,6 +56,7 @@ export function usableFingerprints(
       else usable.push([key, bounded(value ?? '')]);
     }
   }
+  if (more > 0) ignored.push(['…', `${more} beyond the first ${FINGERPRINTS_MAX}`]);
   return {
     usable: usable.length === 0 ? NO_FINGERPRINTS : Object.fromEntries(usable),
     ignored: ignored.length === 0 ? null : Object.fromEntries(ignored),

@@ -44,6 +44,7 @@ import {
   endUpload,
   type Requeue,
   requeueUpload,
+  type ShownOfReport,
 } from './upload-work.queries.ts';
 
 /** The document is read anew at each try; the other upload takes about as long as this one would. */
@@ -204,10 +205,11 @@ export async function refuse(
   upload: UploadRow,
   { report }: Reading,
   survey: Survey,
+  shown: ShownOfReport,
 ): Promise<Outcome> {
   const receipt = refusedReceipt(upload, report, survey);
   const detail = refusal(survey.tally);
-  return await end(deps, upload, 'refused', receipt, { code: 'report_refused', detail });
+  return await end(deps, upload, 'refused', receipt, { code: 'report_refused', detail }, shown);
 }
 
 /** Nothing of a refused report is applied: what was usable in it is counted as rejected too, so the sums hold. */
@@ -244,11 +246,12 @@ export async function giveUp(deps: IngestDeps, upload: UploadRow): Promise<Outco
   return await end(deps, upload, 'failed', null, problem);
 }
 
-/** What an error means for the upload; rethrows defects and unavailable databases. */
+/** What an error means for the upload, of which so much is known; rethrows defects and unavailable databases. */
 export async function settleFailure(
   deps: IngestDeps,
   upload: UploadRow,
   error: unknown,
+  shown: ShownOfReport,
 ): Promise<Outcome> {
   if (error instanceof LeaseLost) return 'lost';
   if (error instanceof ScopeBusy) {
@@ -263,11 +266,12 @@ export async function settleFailure(
   }
   if (error instanceof DocumentRefused) {
     const problem = { code: error.code, detail: error.message, pointer: error.pointer };
-    return await end(deps, upload, 'refused', null, problem);
+    return await end(deps, upload, 'refused', null, problem, shown);
   }
   if (error instanceof TooManyItems) {
     const detail = `A report may have ${limits.uploadItemsMax} items; split it.`;
-    return await end(deps, upload, 'refused', null, { code: 'too_many_items', detail });
+    const problem = { code: 'too_many_items', detail };
+    return await end(deps, upload, 'refused', null, problem, shown);
   }
   if (error instanceof Problem) {
     const { pointer } = error.extras;
@@ -276,7 +280,7 @@ export async function settleFailure(
       detail: error.message,
       ...(pointer === undefined ? {} : { pointer }),
     };
-    return await end(deps, upload, 'refused', null, problem);
+    return await end(deps, upload, 'refused', null, problem, shown);
   }
   throw error;
 }

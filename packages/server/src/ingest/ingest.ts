@@ -22,7 +22,7 @@ import { holdScopes, markStale, settleSites, type Site } from './sites.ts';
 import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
-import { batchCounts } from './upload-work.queries.ts';
+import { batchCounts, type ShownOfReport } from './upload-work.queries.ts';
 import { BatchWriter, readItems } from './write-batches.ts';
 
 export type { Outcome } from './finish.ts';
@@ -35,38 +35,36 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     return await giveUp(deps, upload);
   }
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
+  let shown: ShownOfReport = {};
   try {
     const opened = await openReport(upload, source);
+    shown = shownOf(upload, opened);
     const reading = { ...opened, report: await placeCleanScan(db, upload, opened.report) };
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
     if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
     survey.takeFrame(reading.report);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
-    const command = { command_id: upload.command_id ?? commandOf(reading.report) };
-    if (mustRefuse(survey.tally)) {
-      // A refused report belongs to its command, too: its runner finishes it all the same.
-      if (!isRehearsal(upload)) await holdLease(deps, db, { upload, scopes: 0 }, command);
-      return await refuse(deps, upload, reading, survey);
-    }
-    const progress = {
-      decoded_bytes: reading.document.decodedBytes,
-      tool: toolOf(reading.report),
-      items_total: survey.tally.received,
-      items_done: 0,
-      analyses: 0,
-      runs: JSON.stringify(reading.report.runs),
-      ...command,
-    };
+    if (mustRefuse(survey.tally)) return await refuse(deps, upload, reading, survey, shown);
+    const items = survey.tally.received;
+    const progress = { ...shown, items_total: items, items_done: 0, analyses: 0 };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
     if (isRehearsal(upload)) await rehearse(deps, upload, reading, survey);
     else await applyReport(deps, upload, reading, survey);
     deps.checkpoint?.('finished');
     return 'processed';
   } catch (error) {
-    return await settleFailure(deps, upload, await source.locate(error));
+    return await settleFailure(deps, upload, await source.locate(error), shown);
   }
 }
+
+/** What is known as soon as the frame was read. A refused report belongs to its command, too: its runner finishes it. */
+const shownOf = (upload: UploadRow, { document, report }: Reading): ShownOfReport => ({
+  decoded_bytes: document.decodedBytes,
+  tool: toolOf(report),
+  runs: JSON.stringify(report.runs),
+  command_id: upload.command_id ?? commandOf(report),
+});
 
 /** The command that all analyses were made for; null: none, or several. */
 function commandOf({ analyses }: Report): string | null {

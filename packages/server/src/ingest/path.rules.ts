@@ -158,15 +158,9 @@ export function usablePath(text: string): string | null {
   return trimmed === '' || PLACEHOLDERS.has(trimmed.toLowerCase()) ? null : trimmed;
 }
 
-/** Every path may be compared with each of them; a run has one to five. */
-const DIRECTORIES_MAX = 50;
-
 /** Roots from absolute directories in any spelling, and the repository's normalised value. */
 export function pathRoots(directories: readonly string[], repository: string | null): PathRoots {
-  const cleaned = new Set<string>();
-  for (const directory of directories) {
-    if (directory !== '' && cleaned.size < DIRECTORIES_MAX) cleaned.add(directory);
-  }
+  const cleaned = new Set(directories.filter((directory) => directory !== ''));
   const name = repository?.split('/').at(-1)?.toLowerCase() ?? null;
   return {
     directories: [...cleaned].sort((a, b) => b.length - a.length || (a < b ? -1 : 1)),

@@ -1,7 +1,7 @@
 // Tolerant reading of foreign JSON: field access that never throws and never coerces, texts that
 // are cleaned and bounded, and the book in which a reader notes what it had to tolerate. Warnings
-// are capped when shown, but all are counted; what happened to texts becomes one warning a
-// document. Used by both report readers.
+// are capped when shown, but all are counted; what happened to texts and lists becomes one warning
+// each a document. Used by both report readers.
 
 import { limits } from '@muster/contract';
 import type { Located } from './draft.rules.ts';
@@ -102,13 +102,16 @@ export class Notes {
   readonly #shown: Located[] = [];
   readonly #counts = new Map<string, number>();
   #repaired = 0;
-  #cut = 0;
+  readonly #cut = new Cuts();
+  readonly #leftOut = new Cuts();
+  /** The pointer of what is being read: what is cut is told with the first place where it happened. */
+  at = '';
   /** While true nothing is noted: another pass has noted it already. */
   paused = false;
 
   /** How much was noted, shown or not. */
   get taken(): number {
-    let taken = this.#repaired + this.#cut;
+    let taken = this.#repaired + this.#cut.count + this.#leftOut.count;
     for (const count of this.#counts.values()) taken += count;
     return taken;
   }
@@ -143,14 +146,26 @@ export class Notes {
     return text === null ? null : this.text(text, charsMax);
   }
 
-  /** Counts something that was shortened by other means than `text` (a list, a property bag). */
+  /** Counts something that was shortened by other means than `text` (a property bag). */
   countCut(): void {
-    if (!this.paused) this.#cut += 1;
+    if (!this.paused) this.#cut.add(1, this.at);
+  }
+
+  /** The beginning of a list, at most `max` entries; what is left out is counted. */
+  first<T>(list: readonly T[], max: number): readonly T[] {
+    if (list.length <= max) return list;
+    this.leaveOut(list.length - max);
+    return list.slice(0, max);
+  }
+
+  /** Counts entries of a list that are left out by other means than `first`. */
+  leaveOut(entries: number): void {
+    if (!this.paused) this.#leftOut.add(entries, this.at);
   }
 
   /**
-   * The shown warnings; the texts that were repaired or cut are one warning each, at the document's
-   * root.
+   * The shown warnings; what happened to texts and lists is one warning each, where it happened
+   * first.
    */
   shown(): Located[] {
     return [...this.#shown, ...this.#summaries()].slice(0, limits.receiptWarningsMax);
@@ -184,7 +199,8 @@ export class Notes {
       this.#counts.set(code, (this.#counts.get(code) ?? 0) + count);
     }
     this.#repaired += other.#repaired;
-    this.#cut += other.#cut;
+    this.#cut.append(other.#cut);
+    this.#leftOut.append(other.#leftOut);
   }
 
   #summaries(): Located[] {
@@ -193,10 +209,29 @@ export class Notes {
       const detail = `${this.#repaired} texts held NUL or lone surrogates; each became U+FFFD.`;
       summaries.push({ pointer: '', code: 'text_repaired', detail });
     }
-    if (this.#cut > 0) {
-      const detail = `${this.#cut} texts or lists were beyond their bounds and are cut visibly.`;
-      summaries.push({ pointer: '', code: 'text_cut', detail });
+    if (this.#cut.count > 0) {
+      const detail = `${this.#cut.count} texts or objects were beyond their bounds and are cut visibly; the first is here.`;
+      summaries.push({ pointer: this.#cut.first, code: 'text_cut', detail });
+    }
+    if (this.#leftOut.count > 0) {
+      const detail = `${this.#leftOut.count} entries of lists beyond their bounds are left out; the first are here.`;
+      summaries.push({ pointer: this.#leftOut.first, code: 'list_cut', detail });
     }
     return summaries;
+  }
+}
+
+/** How much was cut, and where it was so first. */
+class Cuts {
+  count = 0;
+  first = '';
+
+  add(count: number, at: string): void {
+    if (this.count === 0) this.first = at;
+    this.count += count;
+  }
+
+  append(other: Cuts): void {
+    if (other.count > 0) this.add(other.count, other.first);
   }
 }

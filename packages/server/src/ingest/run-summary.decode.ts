@@ -32,6 +32,8 @@ const NOTHING = {
   exit_signal: null,
   succeeded: null,
   coverage: null,
+  source_type: null,
+  scope: null,
 };
 
 /** Of a SARIF log (§3.17, §3.19, §3.20); `null`: no object, and no run. */
@@ -44,14 +46,16 @@ function sarifRun(run: JsonObject): UploadRun {
   const driver = objectOf(objectOf(run.tool)?.driver);
   const automation = objectOf(run.automationDetails);
   const entries = listOf(run.invocations).map(objectOf);
-  const invocations = entries.filter((entry) => entry !== null).slice(0, INVOCATIONS_MAX);
+  const invocations = entries.filter((entry) => entry !== null);
   const times = (name: string): number[] =>
     invocations.map((one) => timeOf(one[name])).filter((time) => time !== null);
   // Of several invocations the first that went wrong tells more than the first one.
   const codes = invocations.map((one) => exitCodeOf(one.exitCode)).filter((code) => code !== null);
   const signals = invocations.map((one) => wordOf(one.exitSignalName));
   const said = invocations.map((one) => one.executionSuccessful);
-  const [start, end] = [Math.min(...times('startTimeUtc')), Math.max(...times('endTimeUtc'))];
+  // By folding: a run may have more invocations than a call may have arguments.
+  const start = times('startTimeUtc').reduce((a, b) => Math.min(a, b), Infinity);
+  const end = times('endTimeUtc').reduce((a, b) => Math.max(a, b), -Infinity);
   return {
     ...NOTHING,
     tool: wordOf(driver?.name) ?? 'unknown',
@@ -86,12 +90,21 @@ export function ctisRun(tool: JsonObject | null, metadata: JsonObject): RunSumma
     ended_at: end === null ? null : isoOf(end),
     duration_ms: durationMs,
     coverage: wordOf(metadata.coverage_type),
+    source_type: wordOf(metadata.source_type),
+    scope: scopeOf(objectOf(metadata.scope)),
   };
   return { total: 1, shown: [run] };
 }
 
-/** Tools write one or two. */
-const INVOCATIONS_MAX = 100;
+/** What was looked at; null where nothing is said of it. */
+function scopeOf(scope: JsonObject | null): UploadRun['scope'] {
+  const [type, name] = [wordOf(scope?.type), wordOf(scope?.name)];
+  const [includes, excludes] = [scope?.includes, scope?.excludes].map(
+    (list) => listOf(list).length,
+  );
+  const isSaid = type !== null || name !== null || includes !== 0 || excludes !== 0;
+  return isSaid ? { type, name, includes: includes ?? 0, excludes: excludes ?? 0 } : null;
+}
 
 function wordOf(value: unknown): string | null {
   const text = stringOf(value)?.trim();

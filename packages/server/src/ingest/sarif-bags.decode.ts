@@ -49,7 +49,10 @@ export function bagsBelow(
     }
     for (const [name, member] of Object.entries(value)) {
       if (typeof member !== 'object' || PASSED_OVER.has(name)) continue;
-      if (name.length > NAME_CHARS_MAX) continue;
+      if (name.length > NAME_CHARS_MAX) {
+        notes.countCut();
+        continue;
+      }
       look(member, `${pointer}/${pointerToken(name)}`);
     }
   };

@@ -107,9 +107,7 @@ function addScalars(
   if (count > 0) detail.occurrence_count = count;
   const viewer = notes.textOf(result.hostedViewerUri, limits.pathCharsMax);
   if (viewer !== null) detail.hosted_viewer_uri = viewer;
-  const uris = stringsOf(result.workItemUris);
-  const items = uris.slice(0, limits.referencesMax);
-  if (items.length < uris.length) notes.countCut();
+  const items = notes.first(stringsOf(result.workItemUris), limits.referencesMax);
   if (items.length > 0) {
     detail.work_item_uris = items.map((uri) => notes.text(uri, limits.pathCharsMax));
   }
@@ -128,15 +126,15 @@ function addClassification(
       ? rule.weaknesses
       : joinedTaxa(rule.weaknesses, run.rules.taxa.of(result, properties, own));
   const tags = own.length === 0 ? rule.tags : [...new Set([...own, ...rule.tags])];
-  if (tags.length > limits.tagsMax) run.notes.countCut();
   if (tags.length > 0) {
-    detail.tags = tags
-      .slice(0, limits.tagsMax)
+    detail.tags = run.notes
+      .first(tags, limits.tagsMax)
       .map((tag) => run.notes.text(tag, limits.nameCharsMax));
   }
   if (ownTaxa.cwe.length > 0) detail.cwe = [...ownTaxa.cwe];
   if (ownTaxa.owasp.length > 0) detail.owasp = [...ownTaxa.owasp];
-  if (ownTaxa.other.length > 0) detail.taxa = ownTaxa.other.map((one) => run.notes.text(one, 255));
+  if (ownTaxa.other.length > 0)
+    detail.taxa = ownTaxa.other.map((one) => run.notes.text(one, limits.nameCharsMax));
   if (rule.vulnerabilityIds.length > 0) detail.vulnerability_ids = [...rule.vulnerabilityIds];
 }
 
@@ -153,7 +151,7 @@ function addPlaces(
     const taken = list();
     if (room.omitted > 0) {
       omitted.push([name, room.omitted]);
-      run.notes.countCut();
+      run.notes.leaveOut(room.omitted);
     }
     return taken;
   };

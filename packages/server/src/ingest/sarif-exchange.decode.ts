@@ -56,10 +56,9 @@ export function exchangeOf(
   if (headers !== null) exchange.headers = headers;
   // In an order of their own: that of the members says nothing, and must not make a finding look changed.
   const parameters = Object.keys(objectOf(said('parameters')) ?? {}).sort();
-  if (parameters.length > HEADERS_MAX) notes.countCut();
   if (parameters.length > 0) {
-    exchange.parameters = parameters
-      .slice(0, HEADERS_MAX)
+    exchange.parameters = notes
+      .first(parameters, HEADERS_MAX)
       .map((name) => notes.text(name, limits.nameCharsMax));
   }
   const body = stringOf(objectOf(said('body'))?.text);
@@ -77,13 +76,12 @@ function headersOf(
 ): Record<string, string> | null {
   const entries = Object.entries(headers ?? {});
   if (entries.length === 0) return null;
-  if (entries.length > HEADERS_MAX) run.notes.countCut();
   const shown: [string, string][] = [];
-  for (const [name, header] of entries.slice(0, HEADERS_MAX)) {
+  for (const [name, header] of run.notes.first(entries, HEADERS_MAX)) {
     const text = typeof header === 'string' ? header : '';
     const isHidden = hide || isCredentialName(name);
-    const safe = isHidden ? MASK : maskAssignments(text.slice(0, HEADER_CHARS_MAX));
-    const value = room.text(safe, run, HEADER_CHARS_MAX);
+    const safe = isHidden ? MASK : maskAssignments(run.notes.text(text, HEADER_CHARS_MAX));
+    const value = room.text(safe, run, 2 * HEADER_CHARS_MAX);
     if (value !== null) shown.push([run.notes.text(name, limits.nameCharsMax), value]);
   }
   return Object.fromEntries(shown);

@@ -10,14 +10,7 @@ import {
   limits,
 } from '@muster/contract';
 import { maskSnippet } from './masking.rules.ts';
-import {
-  type JsonObject,
-  listOf,
-  type Notes,
-  numberOf,
-  objectOf,
-  stringOf,
-} from './report-notes.decode.ts';
+import { type JsonObject, listOf, numberOf, objectOf, stringOf } from './report-notes.decode.ts';
 import { type Reading, regionPlace } from './sarif-locations.decode.ts';
 import { messageText } from './sarif-message.decode.ts';
 import { putRegion, readRegion } from './sarif-regions.decode.ts';
@@ -32,7 +25,7 @@ const INSERTED_CHARS_MAX = 4096;
 export function fixesOf(list: unknown, reading: Reading): DetailFix[] {
   const { rule, run } = reading;
   const fixes: DetailFix[] = [];
-  for (const entry of firstOf(list, FIXES_MAX, run.notes)) {
+  for (const entry of run.notes.first(listOf(list), FIXES_MAX)) {
     const fix = objectOf(entry);
     if (fix === null) continue;
     const description = messageText(fix.description, rule);
@@ -41,7 +34,7 @@ export function fixesOf(list: unknown, reading: Reading): DetailFix[] {
         ? {}
         : { description: run.notes.text(description, limits.messageCharsMax) };
     const changes: DetailFix['changes'] = [];
-    for (const change of firstOf(fix.artifactChanges, CHANGES_MAX, run.notes)) {
+    for (const change of run.notes.first(listOf(fix.artifactChanges), CHANGES_MAX)) {
       changes.push(changeOf(objectOf(change), reading));
     }
     fixes.push({ ...text, changes });
@@ -55,7 +48,7 @@ function changeOf(change: JsonObject | null, reading: Reading): DetailFix['chang
   const artifact = objectOf(change?.artifactLocation);
   const path = artifact === null ? null : run.places.of(artifact).path;
   const replacements = listOf(change?.replacements);
-  const edits = firstOf(replacements, EDITS_MAX, run.notes).flatMap((entry) => {
+  const edits = run.notes.first(replacements, EDITS_MAX).flatMap((entry) => {
     const edit = editOf(objectOf(entry), artifact, reading);
     return Object.keys(edit).length === 0 ? [] : [edit];
   });
@@ -88,7 +81,7 @@ const PARTS_MAX = 20;
 export function attachmentsOf(list: unknown, reading: Reading): DetailAttachment[] {
   const { rule, run, hide, room } = reading;
   const attachments: DetailAttachment[] = [];
-  for (const entry of firstOf(list, ATTACHMENTS_MAX, run.notes)) {
+  for (const entry of run.notes.first(listOf(list), ATTACHMENTS_MAX)) {
     const raw = objectOf(entry);
     if (raw === null) continue;
     const attachment: DetailAttachment = {};
@@ -115,7 +108,7 @@ function regionsOf(
   artifact: JsonObject | null,
   { rule, run }: Reading,
 ): DetailLocation[] {
-  return firstOf(raw.regions, PARTS_MAX, run.notes).flatMap((region) => {
+  return run.notes.first(listOf(raw.regions), PARTS_MAX).flatMap((region) => {
     const place = regionPlace(region, artifact, rule, run);
     return place === null ? [] : [place];
   });
@@ -124,7 +117,7 @@ function regionsOf(
 /** §3.31 rectangle */
 function rectanglesOf(raw: JsonObject, { rule, run, room }: Reading) {
   const rectangles: NonNullable<DetailAttachment['rectangles']> = [];
-  for (const entry of firstOf(raw.rectangles, PARTS_MAX, run.notes)) {
+  for (const entry of run.notes.first(listOf(raw.rectangles), PARTS_MAX)) {
     const value = objectOf(entry);
     const rectangle: NonNullable<DetailAttachment['rectangles']>[number] = {};
     for (const side of ['top', 'left', 'bottom', 'right'] as const) {
@@ -136,12 +129,4 @@ function rectanglesOf(raw: JsonObject, { rule, run, room }: Reading) {
     if (Object.keys(rectangle).length > 0) rectangles.push(rectangle);
   }
   return rectangles;
-}
-
-/** The beginning of a list; what is left out is counted. */
-function firstOf(list: unknown, max: number, notes: Notes): readonly unknown[] {
-  const entries = listOf(list);
-  if (entries.length <= max) return entries;
-  notes.countCut();
-  return entries.slice(0, max);
 }

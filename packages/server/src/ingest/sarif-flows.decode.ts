@@ -107,8 +107,8 @@ export function stateOf(
       const said = messageText(message, reading.rule);
       if (said === null) continue;
       if (values.size >= STATE_VALUES_MAX && !values.has(name)) {
-        reading.run.notes.countCut();
-        break;
+        reading.run.notes.leaveOut(1);
+        continue;
       }
       const shown = isCredentialName(name) ? MASK : said;
       const text = reading.room.text(shown, reading.run, limits.nameCharsMax);
@@ -138,10 +138,9 @@ export function detailStacks(list: unknown, reading: Reading): DetailStack[] {
       const parameters = hide ? [] : stringsOf(frame.parameters);
       if (module !== null) detail.module = module;
       if (thread !== null) detail.thread_id = thread;
-      if (parameters.length > PARAMETERS_MAX) run.notes.countCut();
       if (parameters.length > 0) {
-        detail.parameters = parameters
-          .slice(0, PARAMETERS_MAX)
+        detail.parameters = run.notes
+          .first(parameters, PARAMETERS_MAX)
           .map((one) => run.notes.text(one, limits.nameCharsMax));
       }
       frames.push(detail);

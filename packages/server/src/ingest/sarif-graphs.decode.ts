@@ -25,9 +25,6 @@ interface Graph {
   readonly edges: ReadonlyMap<string, JsonObject>;
 }
 
-/** Nodes in nodes in nodes: deeper than that nobody draws. */
-const NESTING_MAX = 16;
-
 /** Each may go through a graph of its own, whose edges all are looked through. */
 const TRAVERSALS_MAX = 50;
 
@@ -54,16 +51,17 @@ function graphOf(value: unknown): Graph | null {
   const raw = objectOf(value);
   if (raw === null) return null;
   const nodes = new Map<string, Node>();
-  const add = (list: unknown, parent: string | null, depth: number): void => {
+  // Depth is bounded by the parser (contract §2).
+  const add = (list: unknown, parent: string | null): void => {
     for (const entry of listOf(list)) {
       const node = objectOf(entry);
       const id = stringOf(node?.id);
       if (node === null || id === null || nodes.has(id)) continue;
       nodes.set(id, { raw: node, parent });
-      if (depth < NESTING_MAX) add(node.children, id, depth + 1);
+      add(node.children, id);
     }
   };
-  add(raw.nodes, null, 1);
+  add(raw.nodes, null);
   const edges = new Map<string, JsonObject>();
   for (const entry of listOf(raw.edges)) {
     const edge = objectOf(entry);

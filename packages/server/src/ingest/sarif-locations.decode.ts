@@ -177,11 +177,10 @@ function putLogical(
   if (kind !== null) detail.logical_kind = notes.text(kind, limits.nameCharsMax);
   if (entries.length < 2 || room !== null) return;
   const others: string[] = [];
-  for (const entry of entries.slice(0, LISTED_MAX)) {
+  for (const entry of notes.first(entries, LISTED_MAX)) {
     const name = nameOf(entry, run);
     if (name !== null && name !== read.logical) others.push(notes.text(name, limits.pathCharsMax));
   }
-  if (entries.length > LISTED_MAX) notes.countCut();
   if (others.length > 0) detail.logical_others = others;
 }
 
@@ -192,9 +191,7 @@ const LISTED_MAX = 20;
 function annotationsOf(read: ReadLocation, rule: RuleFacts, run: SarifRun): DetailLocation[] {
   const artifact = objectOf(objectOf(read.raw.physicalLocation)?.artifactLocation);
   const annotations: DetailLocation[] = [];
-  const entries = listOf(read.raw.annotations);
-  if (entries.length > LISTED_MAX) run.notes.countCut();
-  for (const entry of entries.slice(0, LISTED_MAX)) {
+  for (const entry of run.notes.first(listOf(read.raw.annotations), LISTED_MAX)) {
     const annotation = regionPlace(entry, artifact, rule, run);
     if (annotation !== null) annotations.push(annotation);
   }
@@ -221,11 +218,11 @@ export function regionPlace(
 /** §3.34 */
 function relationshipsOf(raw: JsonObject, rule: RuleFacts, run: SarifRun, hide: boolean) {
   const relationships: NonNullable<DetailLocation['relationships']> = [];
-  for (const entry of listOf(raw.relationships).slice(0, LISTED_MAX)) {
+  for (const entry of run.notes.first(listOf(raw.relationships), LISTED_MAX)) {
     const relationship = objectOf(entry);
     const target = indexOf(relationship?.target);
     if (target === null) continue;
-    const kinds = stringsOf(relationship?.kinds).slice(0, LISTED_MAX);
+    const kinds = run.notes.first(stringsOf(relationship?.kinds), LISTED_MAX);
     const said = hide ? null : messageText(relationship?.description, rule);
     relationships.push({
       target,

@@ -50,6 +50,9 @@ interface Base {
 /** A repository and its submodules. */
 const MAPPED_MAX = 50;
 
+/** Every path may be compared with each of them; a run has one to five. */
+const DIRECTORIES_MAX = 50;
+
 /** Files in archives in images; a cycle ends here. */
 const NESTED_MAX = 8;
 
@@ -90,14 +93,16 @@ export class Places {
       const uri = stringOf(objectOf(objectOf(invocation)?.workingDirectory)?.uri);
       if (uri !== null && !isForeignUri(uri)) directories.push(pathOfUri(uri));
     }
-    const mapped = mappedRoots(run, this.#bases);
+    const mapped = mappedRoots(run, this.#bases, notes);
     this.#mapped = mapped.length > 0 ? mapped : namedRoots(this.#bases);
     directories.push(...this.#mapped);
-    const absolute = directories.filter(
+    const absolute = [...new Set(directories)].filter(
       (one) => isAbsolutePath(one) && !this.#mapped.some((root) => one.startsWith(`${root}/`)),
     );
     this.#roots =
-      absolute.length === 0 && repository === null ? NO_ROOTS : pathRoots(absolute, repository);
+      absolute.length === 0 && repository === null
+        ? NO_ROOTS
+        : pathRoots(notes.first(absolute, DIRECTORIES_MAX), repository);
   }
 
   /** The place of an artifactLocation: its uri, else the artifact that its index names (§3.4.5). */
@@ -187,9 +192,9 @@ export class Places {
 }
 
 /** §3.23.8: the directories that the report's repositories were checked out into. */
-function mappedRoots(run: JsonObject, bases: ReadonlyMap<string, Base>): string[] {
+function mappedRoots(run: JsonObject, bases: ReadonlyMap<string, Base>, notes: Notes): string[] {
   const roots = new Set<string>();
-  for (const entry of listOf(run.versionControlProvenance).slice(0, MAPPED_MAX)) {
+  for (const entry of notes.first(listOf(run.versionControlProvenance), MAPPED_MAX)) {
     const mapped = objectOf(objectOf(entry)?.mappedTo);
     const uri = stringOf(mapped?.uri) ?? '';
     const base = bases.get(stringOf(mapped?.uriBaseId) ?? '');

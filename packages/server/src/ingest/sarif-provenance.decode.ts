@@ -22,8 +22,7 @@ export function suppressionsOf(
   if (entries.length === 0) return NONE;
   const { notes } = run;
   const suppressions: DetailSuppression[] = [];
-  if (entries.length > limits.tagsMax) notes.countCut();
-  for (const entry of entries.slice(0, limits.tagsMax)) {
+  for (const entry of notes.first(entries, limits.tagsMax)) {
     const raw = objectOf(entry);
     const kind = notes.textOf(raw?.kind, limits.nameCharsMax);
     const status = notes.textOf(raw?.status, limits.nameCharsMax);
@@ -73,9 +72,7 @@ export function provenanceOf(value: unknown, run: SarifRun): DetailProvenance | 
     if (text !== null) provenance[name] = text;
   }
   const sources: NonNullable<DetailProvenance['converted_from']> = [];
-  const entries = listOf(raw.conversionSources);
-  if (entries.length > SOURCES_MAX) run.notes.countCut();
-  for (const physicalLocation of entries.slice(0, SOURCES_MAX)) {
+  for (const physicalLocation of run.notes.first(listOf(raw.conversionSources), SOURCES_MAX)) {
     const read = readLocation({ physicalLocation }, run);
     // The snippet is a piece of the tool's own output: it may repeat a secret, and it is no code.
     const source = read === null ? {} : placeOnly(read.place, read.startLine);

@@ -167,7 +167,10 @@ function endOf(suppressions: readonly DetailSuppression[]): { suppressedUntil?: 
   return suppressions.length === 0 ? {} : { suppressedUntil: last };
 }
 
-/** The first location that has a place, else the first there is (§3.27.12). */
+/**
+ * The first location that has a place, else the first there is (§3.27.12). The bound is that of the
+ * locations shown: what lies beyond it is counted with them.
+ */
 function firstLocation(result: JsonObject, run: SarifRun): ReadLocation | null {
   let first: ReadLocation | null = null;
   for (const entry of listOf(result.locations).slice(0, limits.locationsMax)) {

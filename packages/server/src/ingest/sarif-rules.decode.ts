@@ -97,12 +97,12 @@ export class RuleBook {
 
   /** `member`: which descriptions of the components it holds (§3.19.23, §3.19.24). */
   constructor(run: JsonObject, notes: Notes, member: 'rules' | 'notifications' = 'rules') {
-    this.taxa = new TaxonBook(run);
+    this.taxa = new TaxonBook(run, notes);
     this.#notes = notes;
     const tool = objectOf(run.tool);
-    const raw = [tool?.driver, ...listOf(tool?.extensions).slice(0, EXTENSIONS_MAX)];
+    const raw = [tool?.driver, ...notes.first(listOf(tool?.extensions), EXTENSIONS_MAX)];
     this.#components = raw.map((component) => componentOf(objectOf(component) ?? {}, member));
-    this.#translations = translationsOf(run);
+    this.#translations = translationsOf(run, notes);
   }
 
   /** The rule of a result; facts with an empty id when the result names none. */
@@ -301,7 +301,7 @@ function detailOf(
 ): DetailRule | null {
   const detail: DetailRule = {};
   if (name !== null) detail.name = name;
-  if (description !== null) detail.description = preview(description, DESCRIPTION_CHARS_MAX);
+  if (description !== null) detail.description = notes.text(description, DESCRIPTION_CHARS_MAX);
   if (helpUri !== null) detail.help_uri = notes.text(helpUri, limits.pathCharsMax);
   if (precision !== null) detail.precision = notes.text(precision, limits.nameCharsMax);
   return Object.keys(detail).length === 0 ? null : detail;

@@ -64,7 +64,7 @@ export class SarifRun {
     this.#overrides = listOf(raw.invocations).map((entry) =>
       overridesOf(objectOf(entry)?.ruleConfigurationOverrides, this.rules),
     );
-    this.#policies = overridesOf(policyEntries(raw.policies), this.rules);
+    this.#policies = overridesOf(policyEntries(raw.policies, notes), this.rules);
   }
 
   /** What is configured for the rule: by a policy (§3.14.10) before the invocation. */
@@ -124,13 +124,13 @@ export function overridesOf(list: unknown, book: RuleBook): Overrides {
 const POLICY_RULES_MAX = 10_000;
 
 /** §3.19.5: the rules of policies, each as an override of the rule of its id in the associated component. */
-function policyEntries(policies: unknown): unknown[] {
+function policyEntries(policies: unknown, notes: Notes): readonly unknown[] {
   const entries: unknown[] = [];
   for (const entry of listOf(policies)) {
     const policy = objectOf(entry);
     for (const member of listOf(policy?.rules)) {
       const rule = objectOf(member);
-      if (rule === null || entries.length >= POLICY_RULES_MAX) continue;
+      if (rule === null) continue;
       const descriptor = {
         id: rule.id,
         guid: rule.guid,
@@ -139,7 +139,7 @@ function policyEntries(policies: unknown): unknown[] {
       entries.push({ descriptor, configuration: rule.defaultConfiguration });
     }
   }
-  return entries;
+  return notes.first(entries, POLICY_RULES_MAX);
 }
 
 /** What overrides say about a rule: about its refinement before the rule as a whole. */

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   indexOf,
   listOf,
+  type Notes,
   objectOf,
   stringOf,
   stringsOf,
@@ -74,20 +75,22 @@ export class TaxonBook {
   readonly #taxonomies: readonly Taxonomy[];
   readonly #driver: Taxonomy;
   readonly #extensions: readonly Taxonomy[];
+  readonly #notes: Notes;
 
-  constructor(run: JsonObject) {
+  constructor(run: JsonObject, notes: Notes) {
+    this.#notes = notes;
     const tool = objectOf(run.tool);
     const taxonomy = (raw: unknown, hasRules: boolean): Taxonomy => ({
       raw: objectOf(raw) ?? {},
       hasRules,
       index: null,
     });
-    this.#taxonomies = listOf(run.taxonomies)
-      .slice(0, TAXONOMIES_MAX)
+    this.#taxonomies = notes
+      .first(listOf(run.taxonomies), TAXONOMIES_MAX)
       .map((raw) => taxonomy(raw, false));
     this.#driver = taxonomy(tool?.driver, true);
-    this.#extensions = listOf(tool?.extensions)
-      .slice(0, TAXONOMIES_MAX)
+    this.#extensions = notes
+      .first(listOf(tool?.extensions), TAXONOMIES_MAX)
       .map((raw) => taxonomy(raw, true));
   }
 
@@ -101,10 +104,10 @@ export class TaxonBook {
     tags: readonly string[],
   ): TaxonNames {
     const taxa: Taxon[] = [];
-    for (const reference of listOf(subject?.taxa).slice(0, TAXA_MAX)) {
+    for (const reference of this.#notes.first(listOf(subject?.taxa), TAXA_MAX)) {
       this.#add(this.#taxonOf(objectOf(reference)), taxa, 0);
     }
-    for (const entry of listOf(subject?.relationships).slice(0, TAXA_MAX)) {
+    for (const entry of this.#notes.first(listOf(subject?.relationships), TAXA_MAX)) {
       const relation = objectOf(entry);
       const kinds = stringsOf(relation?.kinds);
       if (kinds.length > 0 && kinds.every((kind) => NOT_CLASSIFYING.has(kind))) continue;
@@ -118,11 +121,12 @@ export class TaxonBook {
 
   /** Adds a taxon and the wider ones of other taxonomies that contain it. */
   #add(taxon: Taxon | null, taxa: Taxon[], hops: number): void {
-    if (taxon === null || taxa.length >= TAXA_MAX) return;
+    if (taxon === null) return;
     if (taxa.some((one) => one.id === taxon.id && one.name === taxon.name)) return;
+    if (taxa.length >= TAXA_MAX) return this.#notes.leaveOut(1);
     taxa.push(taxon);
     if (hops >= HOPS_MAX || taxon.raw === null) return;
-    for (const entry of listOf(taxon.raw.relationships).slice(0, TAXA_MAX)) {
+    for (const entry of this.#notes.first(listOf(taxon.raw.relationships), TAXA_MAX)) {
       const relation = objectOf(entry);
       if (!stringsOf(relation?.kinds).some((kind) => CONTAINING.has(kind))) continue;
       const target = objectOf(relation?.target);
@@ -213,7 +217,7 @@ function namesOf(taxa: readonly Taxon[], texts: readonly string[]): TaxonNames {
     const digits = /^(?:cwe-?)?0*([1-9]\d{0,4})$/i.exec(id)?.[1];
     if (/\bcwe\b/i.test(name) && digits !== undefined) cwe.add(`CWE-${digits}`);
     else if (/owasp/i.test(name) && owaspIn([id]).length > 0) owasp.add(owaspIn([id])[0] ?? id);
-    else other.add(`${name}/${id}`.slice(0, 255));
+    else other.add(`${name}/${id}`);
   }
   for (const id of cwesIn(texts)) cwe.add(id);
   for (const id of owaspIn(texts)) owasp.add(id);

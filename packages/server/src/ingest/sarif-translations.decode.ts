@@ -2,7 +2,7 @@
 // component says nothing. The language of the run goes first, then English, then the order of the report. Called by the
 // rule reader, once per rule.
 
-import { type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
+import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
 /** Tools speak a dozen languages; each unknown string is looked for in all of them. */
 const TRANSLATIONS_MAX = 50;
@@ -25,7 +25,7 @@ export interface Translated {
 export const UNTRANSLATED: Translated = { rules: [], strings: [] };
 
 /** The translations of a run, those in its language first. */
-export function translationsOf(run: JsonObject): Translation[] {
+export function translationsOf(run: JsonObject, notes: Notes): Translation[] {
   const wanted = stringOf(run.language)?.toLowerCase() ?? 'en-us';
   const rank = ({ raw }: Translation): number => {
     const language = stringOf(raw.language)?.toLowerCase() ?? 'en-us';
@@ -33,8 +33,8 @@ export function translationsOf(run: JsonObject): Translation[] {
     if (language.slice(0, 2) === wanted.slice(0, 2)) return 1;
     return language.startsWith('en') ? 2 : 3;
   };
-  return listOf(run.translations)
-    .slice(0, TRANSLATIONS_MAX)
+  return notes
+    .first(listOf(run.translations), TRANSLATIONS_MAX)
     .map((entry): Translation => {
       const raw = objectOf(entry) ?? {};
       return { raw, of: objectOf(raw.associatedComponent), rules: null };

@@ -112,6 +112,7 @@ function newPass(
     notes,
     read(value, list, index) {
       const pointer = `${list}/${index}`;
+      notes.at = pointer;
       if (!unplaced.has(list)) return decodeResult(value, pointer, readers.of(list));
       const detail =
         'The inline results name no run of this log: nothing tells what they are about.';

@@ -3,8 +3,8 @@
 // Called by the routes (what is kept of a command) and by both readers.
 
 import { ASSET_KINDS, limits } from '@muster/contract';
-import { ipAddress } from './asset.rules.ts';
-import { familyOf, startsAlike } from './clean-scan.rules.ts';
+import { ipAddress, normaliseAsset } from './asset.rules.ts';
+import { familyOf, fitsTool } from './clean-scan.rules.ts';
 import type { ScanContext, UploadContext } from './draft.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 
@@ -36,7 +36,8 @@ export function scanContextOf(
   const names = stated.repositoryUrl === undefined && stated.asset === undefined;
   const said = Object.entries({ ...(names ? targetOf(text('target')) : {}), ...defined(stated) });
   const scanner = text('scanner') ?? '';
-  const isNarrowed = narrows(payload, !names);
+  const isWhole = !names && isAllOf(payload['target'], stated.repositoryUrl, stated.asset);
+  const isNarrowed = narrows(payload, names || isWhole);
   return { commandId, scanner, isNamed, isNarrowed, said: Object.fromEntries(said) };
 }
 
@@ -46,14 +47,29 @@ const NOT_NARROWING: ReadonlySet<string> = new Set(
     coverage`.split(/\s+/),
 );
 
-/** Whether a member may narrow the scan: rules of its own, paths, exclusions, and whatever nobody here knows. */
-function narrows(payload: Readonly<Record<string, unknown>>, isNamedBeside: boolean): boolean {
-  const { target, repository_url: repository, asset } = payload;
+/**
+ * Whether a member may narrow the scan: rules of its own, paths, exclusions, and whatever nobody here knows. `isWhole`: the
+ * target doesn't.
+ */
+function narrows(payload: Readonly<Record<string, unknown>>, isWhole: boolean): boolean {
   return Object.entries(payload).some(([name, value]) => {
     if (NOT_NARROWING.has(name) || saysNothing(value)) return false;
-    if (name !== 'target') return true;
-    return isNamedBeside && target !== repository && target !== asset;
+    return name !== 'target' || !isWhole;
   });
+}
+
+/** The directory that a scanner is started in (RP §5.7): the command says whose checkout that is, and no part of it. */
+const CHECKOUT = /^\.\/?$/;
+
+/**
+ * Whether a target is the repository or asset that is named beside it. A repository is one however it is spelled; a path may
+ * be a part of it, and a port a part of a host.
+ */
+function isAllOf(target: unknown, repository: string | undefined, asset: string | undefined) {
+  if (typeof target !== 'string' || target === asset) return target === asset;
+  if (CHECKOUT.test(target)) return repository !== undefined;
+  const [one, other] = [target, repository ?? ''].map((said) => normaliseAsset('repository', said));
+  return one !== null && one?.value === other?.value;
 }
 
 /** Null, and texts, lists and objects without anything in them. */
@@ -90,7 +106,7 @@ export function scannerOf(scan: ScanContext | null, notes: Notes): { readonly sc
 /** The scan that a report of this tool belongs to; null when none fits, or several do. */
 export function scanOf(context: UploadContext, tool: string): ScanContext | null {
   const fitting = (context.scans ?? []).filter(
-    (scan) => scan.isNamed || startsAlike(scan.scanner, tool),
+    (scan) => scan.isNamed || fitsTool(scan.scanner, tool),
   );
   return fitting.length === 1 ? (fitting[0] ?? null) : null;
 }

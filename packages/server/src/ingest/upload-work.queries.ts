@@ -128,7 +128,14 @@ export interface UploadEnd {
   readonly receipt: string | null;
   readonly problem: string | null;
   readonly nowMs: number;
+  /** What the upload shows of its report, where that isn't written yet. */
+  readonly shown?: ShownOfReport;
 }
+
+/** What an upload shows of its report, however it ends. */
+export type ShownOfReport = Partial<
+  Pick<UploadRow, 'tool' | 'decoded_bytes' | 'runs' | 'command_id'>
+>;
 
 /** processing → its end, guarded by the lease. */
 export async function endUpload(
@@ -145,6 +152,7 @@ export async function endUpload(
       finished_at: end.nowMs,
       lease_until: null,
       lease_holder: null,
+      ...end.shown,
     })
     .where('tenant_id', '=', upload.tenant_id)
     .where('id', '=', upload.id)

@@ -231,6 +231,22 @@ for (const backend of BACKENDS) {
       });
     }
 
+    test('a refused upload shows the runs of its report, as far as its frame could be read', async () => {
+      const broken = JSON.stringify(sarif([sarifResult()])).replace('"ruleId"', '"ruleId"x');
+      const told = [
+        [ctis(bad(3), { tool: 'teller' }), 'report_refused', 'teller'],
+        [broken, 'invalid_json', 'testtool'],
+        ['[1, 2', 'invalid_json', null],
+      ] as const;
+      for (const [body, code, tool] of told) {
+        const { upload_id: id } = problemOf(await hand(body), code);
+        const shown = await look(world, world.own.viewer, `/api/v1/uploads/${String(id)}`);
+        const runs = shown['runs'] as Fields[] | null;
+        assert.deepEqual([shown['tool'], runs?.[0]?.['tool'] ?? null], [tool, tool], code);
+        assert.equal(shown['runs_total'], tool === null ? null : 1);
+      }
+    });
+
     test('at most 100 rejections are listed, all are counted by code', async () => {
       const report = ctis([...many(200, ctisFinding), ...bad(150)], { repository: fresh() });
       const receipt = await receiptOf(report);

@@ -248,3 +248,39 @@ test('fingerprints of old SDKs are known to hash the line, with the value and wi
     assert.deepEqual([recipe, weakness], ['secret-old', 'hashes the line number']);
   }
 });
+
+test("Trivy's fingerprint of a misconfiguration tells the file, not the resource: it is named, and no evidence", () => {
+  const misconfiguration = { resource_type: 'dockerfile', resource_name: 'Dockerfile' };
+  const finding = {
+    type: 'misconfiguration',
+    title: 'Image user should not be root',
+    message: 'Add a USER statement',
+    rule_id: 'DS002',
+    location: { path: 'app/Dockerfile', start_line: 3 },
+    misconfiguration,
+  };
+  for (const message of [finding.message, finding.title]) {
+    const whole = sha256Hex(`DS002:app/Dockerfile:dockerfile:${message}`);
+    const fingerprint = whole.slice(0, 32);
+    assert.deepEqual(judged({ ...finding, fingerprint }), {
+      baseFingerprint: fingerprint,
+      usable: null,
+      recipe: 'trivy-misconfig',
+      ignored: { fingerprint: 'hashes the file, not the resource' },
+    });
+    assert.equal(judged({ ...finding, fingerprint: whole }).recipe, undefined);
+  }
+});
+
+test("Nuclei's fingerprint tells the host, not the address: it is named, and no evidence", () => {
+  const finding = { rule_id: 'CVE-2021-44228', web: { url: 'https://shop.example.com/a?q=' } };
+  for (const host of ['shop.example.com', 'https://shop.example.com']) {
+    const fingerprint = sha256Hex(`sast:${host}:cve-2021-44228:0:0`);
+    assert.deepEqual(judged({ ...finding, fingerprint }), {
+      baseFingerprint: fingerprint,
+      usable: null,
+      recipe: 'nuclei',
+      ignored: { fingerprint: 'hashes the host, not the address' },
+    });
+  }
+});

@@ -3,20 +3,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { evidenceOf } from '../../src/ingest/evidence.rules.ts';
-import { decodeCtis, ctis, drafts } from './readers.ts';
+import { decodeCtis, ctis, drafts, type ReadDraft } from './readers.ts';
 
 const key = Buffer.alloc(32, 1);
 
+const COMMON = { type: 'vulnerability', title: 'T', severity: 'high', rule_id: 'nmap-vulners' };
+
+/** The detail has no part in evidence. */
+const evidenceOfRead = (draft: ReadDraft) =>
+  evidenceOf({ ...draft, detail: () => draft.detail }, key);
+
 /** How many different findings these are, each with a rule, a title and a severity. */
 function distinct(findings: readonly object[]): number {
-  const common = { type: 'vulnerability', title: 'T', severity: 'high', rule_id: 'nmap-vulners' };
-  const read = drafts(decodeCtis(ctis(findings.map((finding) => ({ ...common, ...finding })))));
-  // The detail has no part in evidence.
-  return new Set(
-    read.map((draft) =>
-      evidenceOf({ ...draft, detail: () => draft.detail }, key).content.toString('hex'),
-    ),
-  ).size;
+  const read = drafts(decodeCtis(ctis(findings.map((finding) => ({ ...COMMON, ...finding })))));
+  return new Set(read.map((draft) => evidenceOfRead(draft).content.toString('hex'))).size;
 }
 
 test('one rule that reports two vulnerabilities of one host reports two findings', () => {
@@ -33,6 +33,33 @@ test('one rule that reports two vulnerabilities of one host reports two findings
     ]),
     2,
   );
+});
+
+/** A finding of one plugin on one port, about these vulnerabilities. */
+function advisory(first: string, more: readonly string[] = []): ReadDraft {
+  const vulnerability = { cve_id: first, cve_ids: more };
+  const network = { host: 'h', port: 443, protocol: 'tcp' };
+  const [draft] = drafts(decodeCtis(ctis([{ ...COMMON, vulnerability, network }])));
+  if (draft === undefined) throw new Error('a finding was expected');
+  return draft;
+}
+
+test('a finding about several vulnerabilities is one finding that names all of them, in any order', () => {
+  const [one, two, three] = ['CVE-2020-1111', 'CVE-2020-2222', 'CVE-2020-3333'] as const;
+  const sent = advisory(one, [two, three]);
+  assert.deepEqual(sent.detail.vulnerability_ids, [one, two, three]);
+  assert.deepEqual(evidenceOfRead(advisory(three, [two, one])), evidenceOfRead(sent));
+  // The advisory grew: it is the finding that it was.
+  assert.deepEqual(
+    evidenceOfRead(advisory(one, [two, three, 'CVE-2021-4444'])).content,
+    evidenceOfRead(sent).content,
+  );
+});
+
+test('findings that differ only in the further vulnerabilities that they name are not one item', () => {
+  const [a, b] = ['CVE-2020-2222', 'CVE-2020-3333'].map((id) => advisory('CVE-2020-1111', [id]));
+  assert.ok(a !== undefined && b !== undefined);
+  assert.notDeepEqual(evidenceOfRead(a).sameness, evidenceOfRead(b).sameness);
 });
 
 test('a control that a finding is mapped to is not what the finding is about', () => {

@@ -30,6 +30,8 @@ test('a SARIF run tells its tool, its names, the span of its invocations and how
     exit_signal: 'SIGTERM',
     succeeded: false,
     coverage: null,
+    source_type: null,
+    scope: null,
   });
 });
 
@@ -58,6 +60,7 @@ test('a CTIS report is one run: its id, when it was produced, how long it took, 
     duration_ms: 60_000,
     coverage_type: 'full',
     source_type: 'scanner',
+    scope: { type: 'repository', name: 'github.com/acme/shop', includes: ['src', 'lib'] },
   };
   const { shown, total } = decodeCtis({ ...(ctis([]) as object), metadata }).runs;
   const [run] = shown;
@@ -66,4 +69,9 @@ test('a CTIS report is one run: its id, when it was produced, how long it took, 
   assert.equal(run?.started_at, '2026-11-20T07:59:00.000Z');
   assert.equal(run?.ended_at, '2026-11-20T08:00:00.000Z');
   assert.deepEqual([run?.duration_ms, run?.coverage], [60_000, 'full']);
+  assert.equal(run?.source_type, 'scanner');
+  const named = { type: 'repository', name: 'github.com/acme/shop' };
+  assert.deepEqual(run?.scope, { ...named, includes: 2, excludes: 0 });
+  const silent = { ...metadata, scope: { includes: [] } };
+  assert.equal(decodeCtis(ctis([], { metadata: silent })).runs.shown[0]?.scope, null);
 });
