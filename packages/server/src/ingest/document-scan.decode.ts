@@ -2,7 +2,7 @@
 // lists, small enough to be parsed as a whole. Only the bounds of items are looked for in the bytes; each is parsed
 // alone, by whoever asks for it. What is wrong is thrown as a DocumentFault. Called by document.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { Trail } from './document-shape.rules.ts';
 
 /** Room for the frame to begin with; it grows by doubling. */

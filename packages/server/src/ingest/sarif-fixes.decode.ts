@@ -8,7 +8,7 @@ import {
   type DetailFix,
   type DetailLocation,
   limits,
-} from '@muster/contract';
+} from '@muster/contract/plain';
 import { maskSnippet } from './masking.rules.ts';
 import {
   type JsonObject,
