@@ -20,6 +20,7 @@ import {
 } from './tidy/documents.ts';
 import { databaseHomes, packagePermissions, suffixPermissions } from './tidy/permissions.ts';
 import { describe, type FileRule, listFiles, readTexts, type Violation } from './tidy/source.ts';
+import { threadsWithoutSchemas } from './tidy/threads.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const paths = listFiles(root);
@@ -57,6 +58,8 @@ function fileAt(place: string) {
 for (const [title, rule] of Object.entries(FILE_RULES)) {
   test(title, () => assertNone(files.flatMap(rule)));
 }
+
+test('no thread of the server loads TypeBox', () => assertNone(threadsWithoutSchemas(files)));
 
 test('each direct dependency of the server has its line in docs/adr/, and there are twelve at most', () => {
   const decisions = files.filter((file) => file.path.startsWith('docs/adr/'));

@@ -3,7 +3,7 @@
 
 import Type, { type TSchema } from 'typebox';
 import { Id } from './shapes.ts';
-import { ASSET_KINDS } from './vocabulary.ts';
+import { ASSET_KINDS } from './words.ts';
 
 const Text = Type.String({ minLength: 1, maxLength: 2048 });
 const Seconds = Type.Integer({ minimum: 1, maximum: 604_800 });

@@ -1,7 +1,7 @@
 // What reports said of an asset, put together: the newest word on a member wins, what it doesn't mention stays, lists
 // are united (CTIS §7.3). Merging the same twice changes nothing. Called by frame.ts. Pure.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 
 type Attributes = Readonly<Record<string, unknown>>;
 

@@ -3,8 +3,8 @@
 // Pure and total: odd input is cleaned, blank input is null, and normalising twice changes nothing.
 // Called by both readers and by operators' routes.
 
-import type { AssetKind } from '@muster/contract';
-import { limits } from '@muster/contract';
+import type { AssetKind } from '@muster/contract/plain';
+import { limits } from '@muster/contract/plain';
 
 export interface NormalAsset {
   /** Corrected where the value contradicts it: an IP address sent as domain, and the reverse. */

@@ -3,7 +3,7 @@
 // (`…`). `__proto__` is data: objects are built from entries, never by assignment. Called by the
 // report readers.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { holdsCredential, isCredentialName, MASK } from './masking.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 import { withoutCredentials } from './web.rules.ts';

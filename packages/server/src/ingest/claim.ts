@@ -1,7 +1,7 @@
 // How a worker comes by its next upload: who waits is read, fairness.rules.ts says in which order they are asked, and
 // one guarded UPDATE takes the oldest due upload of the first that still has one. Called by ingest.worker.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { inTurn, type Turns } from './fairness.rules.ts';

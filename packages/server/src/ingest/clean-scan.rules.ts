@@ -1,7 +1,7 @@
 // A scan that ended without findings, as its runner tells it (RP §5.8): deployed agents then hand in no report at all. What
 // it says is written as the report that was never sent: a SARIF log with an empty list of results. Called by clean-scans.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 
 /** The end of a scan that found nothing. */
 export interface CleanScan {

@@ -2,7 +2,7 @@
 // on, as the specification has it (deployed servers read it the other way round, §7.6): each id, purl or name in it is
 // resolved to the component of this report that it names. Called by ctis.decode.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from './bounded.decode.ts';
 import { canonicalPurl, ecosystemType, packageOfPurl } from './component.rules.ts';
 import { entriesOf, notAnObject } from './ctis-frame.decode.ts';

@@ -2,7 +2,7 @@
 // both formats have in one shape, CTIS's own objects under their CTIS names, bounded; credentials
 // and secrets masked. Called by ctis-finding.decode.ts after the finding's identity is known.
 
-import { type DetailSuppression, type FindingDetail, limits } from '@muster/contract';
+import { type DetailSuppression, type FindingDetail, limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from './bounded.decode.ts';
 import { evidenceItems } from './ctis-evidence.decode.ts';
 import type { CtisFingerprints } from './ctis-fingerprints.decode.ts';

@@ -2,7 +2,7 @@
 // names of its parameters. The path's template is computed here, whatever the report says. An endpoint belongs to the
 // asset that it refers to, else to the web asset that its origin is. Called by ctis.decode.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from './bounded.decode.ts';
 import { entriesOf, notAnObject } from './ctis-frame.decode.ts';
 import { readObject } from './ctis-members.decode.ts';

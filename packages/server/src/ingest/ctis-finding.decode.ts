@@ -2,7 +2,7 @@
 // rejection. Rejected is only what isn't an object or has nothing to be called by; words outside
 // the lists get a warning and a default. Called by ctis.decode.ts, once per finding and pass.
 
-import { FINDING_TYPES, type FindingType, limits } from '@muster/contract';
+import { FINDING_TYPES, type FindingType, limits } from '@muster/contract/plain';
 import { detailOf } from './ctis-detail.decode.ts';
 import { type FingerprintFields, readFingerprints } from './ctis-fingerprints.decode.ts';
 import { subjectOf } from './ctis-identity.decode.ts';

@@ -3,7 +3,7 @@
 // kept as the base fingerprint, so that /ingest/check still knows it, but not used for matching.
 // Called by ctis-finding.decode.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { FindingParts } from './ctis-parts.decode.ts';
 import { judgeFingerprint } from './ctis-fingerprint.rules.ts';
 import type { CtisPlace } from './ctis-places.decode.ts';

@@ -7,7 +7,7 @@ import {
   type DetailFrame,
   type DetailStack,
   limits,
-} from '@muster/contract';
+} from '@muster/contract/plain';
 import { type CtisPass, locationDetail, placeOf } from './ctis-places.decode.ts';
 import { maskAssignments, maskSnippet } from './masking.rules.ts';
 import {

@@ -2,7 +2,7 @@
 // endpoints in files of their own (CTIS §3). Each entry becomes usable or a located rejection; ids of assets are what findings and
 // relationships refer to. Called by ctis.decode.ts.
 
-import { ASSET_KINDS, type AssetKind, limits } from '@muster/contract';
+import { ASSET_KINDS, type AssetKind, limits } from '@muster/contract/plain';
 import { normaliseAsset } from './asset.rules.ts';
 import { boundedBag, newBudget } from './bounded.decode.ts';
 import { readObject } from './ctis-members.decode.ts';

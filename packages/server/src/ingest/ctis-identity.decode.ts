@@ -2,7 +2,7 @@
 // FindingDraft.identity; the kinds of CTIS §5.3, identity v2). A secret's value leaves this file in
 // `content` only. Called by ctis-finding.decode.ts.
 
-import { type FindingType, limits } from '@muster/contract';
+import { type FindingType, limits } from '@muster/contract/plain';
 import { componentIdentity, type PackageName, packageOfPurl } from './component.rules.ts';
 import type { FindingParts } from './ctis-parts.decode.ts';
 import type { CtisPlace } from './ctis-places.decode.ts';

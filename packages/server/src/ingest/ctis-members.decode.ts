@@ -10,7 +10,7 @@ import {
   type CtisRule,
   ctisShape,
   wordKey,
-} from '@muster/contract';
+} from '@muster/contract/plain';
 import { maskAssignments } from './masking.rules.ts';
 import {
   type JsonObject,

@@ -1,7 +1,7 @@
 // Where a CTIS finding is (CTIS §2.2): code locations and web addresses, normalised like SARIF's,
 // and as a finding page shows them. Called by everything that reads findings.
 
-import { type DetailLocation, limits } from '@muster/contract';
+import { type DetailLocation, limits } from '@muster/contract/plain';
 import type { Targets } from './ctis-targets.decode.ts';
 import { maskSnippet } from './masking.rules.ts';
 import {

@@ -3,7 +3,7 @@
 // else the one that the others share, else the sender's word, else the upload's fallback. Never a
 // guess that merges unrelated projects. Called by ctis.decode.ts.
 
-import { type AssetKind, limits } from '@muster/contract';
+import { type AssetKind, limits } from '@muster/contract/plain';
 import { normaliseAsset } from './asset.rules.ts';
 import { assetKindOf, type ListedAssets, warnAssetType } from './ctis-frame.decode.ts';
 import type { AssetDraft } from './draft.rules.ts';

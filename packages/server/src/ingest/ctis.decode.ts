@@ -2,7 +2,7 @@
 // members, enum drift and wrong names never cost more than a warning. The frame is read at once, findings when asked
 // for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { familyOf } from './clean-scan.rules.ts';
 import { readComponents } from './ctis-components.decode.ts';
 import { readEndpoints } from './ctis-endpoints.decode.ts';

@@ -2,7 +2,7 @@
 // only its scan looks at every byte. Twelve bytes are kept of an item. Filled by document-scan.decode.ts, read by
 // document.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
 
 /** A list of items by its JSON pointer. */

@@ -3,7 +3,7 @@
 // (document-items.decode.ts), and each is parsed alone, by whoever asks for it. What is wrong is thrown as a
 // DocumentFault. Called by document.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { ItemBounds, type ItemList, TOO_DEEP } from './document-items.decode.ts';
 import { Trail } from './document-shape.rules.ts';
 

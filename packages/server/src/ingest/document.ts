@@ -4,7 +4,7 @@
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Db } from '../db/db.ts';
 import { assert } from '../lib/assert.ts';
 import { decoderOf, type Encoding } from '../lib/decompress.ts';

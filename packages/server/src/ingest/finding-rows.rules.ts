@@ -1,7 +1,7 @@
 // From matched entries to the rows of one batch: created, changed, unchanged or reopened, decided per entry from what
 // is stored. Pure: ids and times come in, rows and counts go out.
 
-import { SEVERITIES } from '@muster/contract';
+import { SEVERITIES } from '@muster/contract/plain';
 import { present } from '../lib/assert.ts';
 import type { FindingDraft } from './draft.rules.ts';
 import type { FindingRefRow, FindingRow, SeenAgain, StoredContent } from './finding.queries.ts';

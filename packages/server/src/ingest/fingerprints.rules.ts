@@ -3,7 +3,7 @@
 // finding's page can say why. Called by both report readers; pure.
 
 import { hash } from 'node:crypto';
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { MASK } from './masking.rules.ts';
 import { cleanText } from './report-notes.decode.ts';
 

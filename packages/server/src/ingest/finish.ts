@@ -1,7 +1,7 @@
 // How an upload ends: processed with its receipt, refused with the place, failed with the reason, or back in the queue.
 // Each end is one transaction, guarded by the lease. Called by the ingest story.
 
-import { limits, type Receipt } from '@muster/contract';
+import { limits, type Receipt } from '@muster/contract/plain';
 import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';

@@ -2,7 +2,7 @@
 // with what it counted, so that a re-run after a crash only looks the ids up. Called by the ingest story and rehearse.ts.
 
 import { hash } from 'node:crypto';
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
 import { type AssetId, newId } from '../lib/ids.ts';

@@ -3,7 +3,7 @@
 // next claim goes on where committed batches end; the receipt is the sum of what the batches counted. Every write is
 // guarded by the lease, so a worker that lost it can't write a second time. Called by ingest.worker.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Absence } from './absence.ts';
 import { placeCleanScan } from './clean-scans.ts';
 import { DocumentSource } from './document.ts';

@@ -1,7 +1,7 @@
 // What a worker may do with an upload while it holds it, and how it learns that it doesn't any more. Every write of
 // ingest goes through holdLease in its own transaction: the fence against a second worker.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { countScopes, extendScopes } from './frame.queries.ts';

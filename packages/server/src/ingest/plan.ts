@@ -2,7 +2,7 @@
 // them, which stored finding each is, and what a ref had that none of them is. Stored findings are read page by page into
 // columns; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { type Absence, absenceIn } from './absence.ts';
 import { findingsOfScope, sightingsOnRef } from './finding.queries.ts';
 import type { Db } from '../db/db.ts';

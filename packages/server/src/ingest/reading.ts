@@ -3,7 +3,7 @@
 // ingest story before anything is written.
 
 import { isUtf8 } from 'node:buffer';
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
 import type { ScannedItem } from './document-items.decode.ts';

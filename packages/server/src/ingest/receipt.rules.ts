@@ -1,7 +1,7 @@
 // The account of an upload: every item received has exactly one outcome, and the sums are asserted. Counts of written
 // batches come from the database, so that a re-run after a crash tells what the first run did.
 
-import { limits, type Receipt } from '@muster/contract';
+import { limits, type Receipt } from '@muster/contract/plain';
 import { assert } from '../lib/assert.ts';
 import type { Located } from './draft.rules.ts';
 

@@ -5,7 +5,7 @@
 import { createHash, hash, type Hash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../db/db.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
 import { scansUnderWay } from '../commands/scans-under-way.ts';

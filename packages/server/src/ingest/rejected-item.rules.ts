@@ -2,7 +2,7 @@
 // be a secret. What was rejected was not understood, so it can't be told whether it is the finding of a secret scanner:
 // texts that quote code or values are masked in all of them. Called by the story of an upload.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { isCredentialName, MASK, maskAssignments } from './masking.rules.ts';
 
 /** Members whose texts, at any depth below them, quote what was scanned (SARIF §3.3, §3.30.13; CTIS snippets). */

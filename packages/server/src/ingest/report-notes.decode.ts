@@ -3,7 +3,7 @@
 // are capped when shown, but all are counted; what happened to texts and lists becomes one warning
 // each a document. Used by both report readers.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Located } from './draft.rules.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;

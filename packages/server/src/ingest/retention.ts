@@ -3,7 +3,7 @@
 // nodes never work on the same one. Called by upkeep for what is old, by receive.ts for what didn't arrive or repeats
 // another upload, and by ending.ts for rehearsals.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import {

@@ -2,7 +2,7 @@
 // ended. Kept with the upload, bounded; texts are masked as titles are. Nothing is decided by it: whether a run may close
 // anything is sarif-health.decode.ts's to say. Called by both report readers, once per frame.
 
-import { limits, type UploadRun } from '@muster/contract';
+import { limits, type UploadRun } from '@muster/contract/plain';
 import { maskSaid } from './masking.rules.ts';
 import {
   indexOf,

@@ -8,7 +8,7 @@ import {
   type FindingDetail,
   limits,
   SARIF_MEMBERS,
-} from '@muster/contract';
+} from '@muster/contract/plain';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringsOf } from './report-notes.decode.ts';
 import { bagsBelow } from './sarif-bags.decode.ts';

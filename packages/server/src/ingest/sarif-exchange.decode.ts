@@ -1,7 +1,7 @@
 // Web requests and responses of a SARIF result (SARIF 2.1.0 §3.46, §3.47), its own or those of the
 // run's tables, bounded, with masked credentials. Called by the detail and flow readers.
 
-import { type DetailExchange, limits } from '@muster/contract';
+import { type DetailExchange, limits } from '@muster/contract/plain';
 import { isCredentialName, MASK, maskAssignments } from './masking.rules.ts';
 import {
   indexOf,

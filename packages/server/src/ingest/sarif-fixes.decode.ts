@@ -8,7 +8,7 @@ import {
   type DetailFix,
   type DetailLocation,
   limits,
-} from '@muster/contract';
+} from '@muster/contract/plain';
 import { maskSnippet } from './masking.rules.ts';
 import { type JsonObject, listOf, numberOf, objectOf, stringOf } from './report-notes.decode.ts';
 import { type Reading, regionPlace } from './sarif-locations.decode.ts';

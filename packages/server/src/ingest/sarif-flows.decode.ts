@@ -8,7 +8,7 @@ import {
   type DetailFrame,
   type DetailStack,
   limits,
-} from '@muster/contract';
+} from '@muster/contract/plain';
 import { isCredentialName, MASK } from './masking.rules.ts';
 import {
   indexOf,

@@ -2,7 +2,7 @@
 // commit, and whether it went well (SARIF 2.1.0 §3.14, §3.17-§3.20, §3.23). What the sender said
 // beside the document comes first. Called by sarif.decode.ts, once per run.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { normaliseAsset } from './asset.rules.ts';
 import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';

@@ -8,7 +8,7 @@ import {
   type DetailNode,
   type DetailTraversal,
   limits,
-} from '@muster/contract';
+} from '@muster/contract/plain';
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
 import { messageOf, stateOf } from './sarif-flows.decode.ts';
 import { detailLocation, type Reading, readLocation } from './sarif-locations.decode.ts';

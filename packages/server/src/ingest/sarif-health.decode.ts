@@ -2,7 +2,7 @@
 // something may be concluded from what it didn't find, and what of it a sender should read. A failed
 // run is not a clean run. Called by the frame reader and sarif.decode.ts, once per run.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { maskAssignments } from './masking.rules.ts';
 import {
   indexOf,

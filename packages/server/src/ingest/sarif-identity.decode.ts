@@ -3,7 +3,7 @@
 // and what the result names. Unmasked values leave this file in `content` only. Called
 // by sarif-result.decode.ts.
 
-import { type FindingType, limits } from '@muster/contract';
+import { type FindingType, limits } from '@muster/contract/plain';
 import {
   componentIdentity,
   type PackageName,

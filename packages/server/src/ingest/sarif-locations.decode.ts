@@ -3,7 +3,7 @@
 // malformed is left out of its location, never the location's finding. Called by the result and
 // detail readers.
 
-import { type DetailAddress, type DetailLocation, limits } from '@muster/contract';
+import { type DetailAddress, type DetailLocation, limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from './bounded.decode.ts';
 import { maskSnippet } from './masking.rules.ts';
 import {

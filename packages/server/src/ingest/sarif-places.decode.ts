@@ -4,7 +4,7 @@
 // resolved once per run, as far as they are remembered. Nothing is fetched or looked up outside the document. Called by
 // sarif-locations.decode.ts and the frame.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import {
   cleanPath,
   decodePercentOnce,

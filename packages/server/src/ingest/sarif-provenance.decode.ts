@@ -2,7 +2,7 @@
 // who hushed it and why, when it was first seen, what it was converted from. Called by the result and
 // detail readers.
 
-import { type DetailProvenance, type DetailSuppression, limits } from '@muster/contract';
+import { type DetailProvenance, type DetailSuppression, limits } from '@muster/contract/plain';
 import { type JsonObject, listOf, objectOf } from './report-notes.decode.ts';
 import { detailLocation, readLocation } from './sarif-locations.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';

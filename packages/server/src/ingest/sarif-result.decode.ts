@@ -3,7 +3,7 @@
 // flaw is tolerated. The outcome depends on the result and its run, never on its neighbours. Called
 // by sarif.decode.ts, once per result and pass.
 
-import { type DetailSuppression, limits } from '@muster/contract';
+import { type DetailSuppression, limits } from '@muster/contract/plain';
 import { endOfTime } from './ctis-parts.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';

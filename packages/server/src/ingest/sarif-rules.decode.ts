@@ -3,8 +3,8 @@
 // always beats an index: real producers write wrong ones. Each rule is read once per run. Called by
 // sarif-result.decode.ts.
 
-import type { DetailRule } from '@muster/contract';
-import { limits } from '@muster/contract';
+import type { DetailRule } from '@muster/contract/plain';
+import { limits } from '@muster/contract/plain';
 import {
   indexOf,
   type JsonObject,

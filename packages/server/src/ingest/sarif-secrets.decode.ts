@@ -3,7 +3,7 @@
 // those who show them, who show their name only: columns are counted in them. Members that the standard doesn't know
 // keep nothing but their name. Called by sarif-result.decode.ts before anything but the identity is read.
 
-import { SARIF_MEMBERS } from '@muster/contract';
+import { SARIF_MEMBERS } from '@muster/contract/plain';
 import { addSnippet, withSpellings } from './ctis-secrets.decode.ts';
 import { isCredentialName, isMasked, MASK, maskOccurrences, maskValue } from './masking.rules.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';

@@ -3,7 +3,7 @@
 // reports break the official schema somewhere. Called by sarif.decode.ts for the log and its runs,
 // and by the result reader for each result.
 
-import { SARIF_MEMBERS } from '@muster/contract';
+import { SARIF_MEMBERS } from '@muster/contract/plain';
 import {
   indexOf,
   type JsonObject,

@@ -3,7 +3,7 @@
 // Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
 import { createHash } from 'node:crypto';
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import {
   type AnalysisDraft,
   type AssetDraft,

@@ -2,7 +2,7 @@
 // says what it is about. Never a guess: a scan that doesn't name its asset, or one of several that fit, tells nothing.
 // Called by the routes (what is kept of a command) and by both readers.
 
-import { ASSET_KINDS, limits } from '@muster/contract';
+import { ASSET_KINDS, limits } from '@muster/contract/plain';
 import { ipAddress, normaliseAsset } from './asset.rules.ts';
 import { familyOf, fitsTool } from './clean-scan.rules.ts';
 import type { ScanContext, UploadContext } from './draft.rules.ts';

@@ -1,7 +1,7 @@
 // When an upload that could not be processed is tried again, and what is said of one that isn't. Pure; called by
 // setbacks.ts and ingest.ts.
 
-import { limits, type UploadFault } from '@muster/contract';
+import { limits, type UploadFault } from '@muster/contract/plain';
 
 /** After the first try an upload waits for 2 s, then 4 s, 8 s: others get their turn, and what was short may pass. */
 const RETRY_BASE_MS = 1000;

@@ -1,7 +1,7 @@
 // Where the findings of a report go: every group of entries gets its asset, its ref and its matching scope, and the
 // upload takes the scopes, so that nobody else changes what it matches against.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { present } from '../lib/assert.ts';
 import type { Db } from '../db/db.ts';
 import type { AnalysisDraft, Report } from './draft.rules.ts';

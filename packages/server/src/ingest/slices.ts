@@ -2,7 +2,7 @@
 // for the whole of it, heartbeats and other uploads least of all. A crash between two slices costs nothing: what they write
 // may be written again, and what they count is stored with them. Used by the steps of the ingest story.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import type { Db } from '../db/db.ts';
 import { type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { batchCounts, type BatchPart, insertBatch } from './upload-work.queries.ts';

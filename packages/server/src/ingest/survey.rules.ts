@@ -2,7 +2,7 @@
 // against. Nothing is written yet, so the whole upload can still be refused. What is kept of an item are numbers: memory
 // grows by about 100 bytes an item, whatever the item holds.
 
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import type { FindingDraft, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';

@@ -9,7 +9,7 @@ import {
   createInflate,
   createZstdDecompress,
 } from 'node:zlib';
-import { limits } from '@muster/contract';
+import { limits } from '@muster/contract/plain';
 
 export const ENCODINGS = ['identity', 'gzip', 'zstd', 'deflate', 'br'] as const;
 export type Encoding = (typeof ENCODINGS)[number];

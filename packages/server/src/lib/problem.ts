@@ -1,6 +1,6 @@
 // Problem: an expected refusal, the caller's to act on. Stories throw it; http/problems.ts turns it into RFC 9457.
 
-import { type ErrorCode, errors } from '@muster/contract';
+import { type ErrorCode, errors } from '@muster/contract/plain';
 
 export interface ProblemPlace {
   readonly pointer: string;
