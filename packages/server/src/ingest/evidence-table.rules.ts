@@ -70,6 +70,14 @@ export class EvidenceTable {
     return this.#has.length - 1;
   }
 
+  /** Adds the hash of the item as it was sent to a row that has none. */
+  setRaw(row: number, raw: Buffer): void {
+    const at = row * ROW_WORDS + (RAW - 1) * WORDS;
+    for (let word = 0; word < WORDS; word += 1)
+      this.#words.set(at + word, raw.readInt32LE(word * 4));
+    this.#has.set(row, this.#has.at(row) | (1 << RAW));
+  }
+
   has(row: number, kind: HashKind): boolean {
     return (this.#has.at(row) & (1 << kind)) !== 0;
   }

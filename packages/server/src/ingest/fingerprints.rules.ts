@@ -35,7 +35,7 @@ const FINGERPRINTS_MAX = 32;
  */
 export function usableFingerprints(
   lists: readonly (Readonly<Record<string, unknown>> | null)[],
-  hasSecret: (text: string) => boolean = () => false,
+  hasSecret: ((text: string) => boolean) | null = null,
 ): Fingerprints {
   const usable: [string, string][] = [];
   const ignored: [string, string][] = [];
@@ -48,9 +48,9 @@ export function usableFingerprints(
         continue;
       }
       const value = fingerprintText(list[name]);
-      const isSecret = hasSecret(`${name}\n${value ?? ''}`);
+      const isSecret = hasSecret?.(`${name}\n${value ?? ''}`) === true;
       const reason = isSecret ? 'shows the secret' : weakness(name, value);
-      const shown = hasSecret(name) ? MASK : name;
+      const shown = hasSecret?.(name) === true ? MASK : name;
       const key = cleanName(usable.some(([known]) => known === name) ? `partial/${shown}` : shown);
       if (reason !== null) ignored.push([key, reason]);
       else usable.push([key, bounded(value ?? '')]);

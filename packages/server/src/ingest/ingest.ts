@@ -16,6 +16,7 @@ import { makePlan, roundsOf } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
+import { RawHashes } from './raw-hashes.rules.ts';
 import { insertRejections } from './rejection.queries.ts';
 import { rehearse } from './rehearse.ts';
 import { holdScopes, markStale, settleSites, type Site } from './sites.ts';
@@ -89,10 +90,11 @@ async function applyReport(
   const committed = await batchCounts(db, upload, 'items');
   const absences = new Map<Site, Absence>();
   const details: Notes[] = [];
+  const raws = new RawHashes(report, deps.secretKey);
   const rounds = roundsOf(sites);
   for (let round = 0; round < rounds; round += 1) {
     const plan = await makePlan(db, survey, sites, committed, round);
-    const judged = { report, survey, plan, committed };
+    const judged = { report, survey, plan, raws, committed };
     const items = source.items(document, lists);
     details.push(await readItems(judged, items, new BatchWriter(deps, hold)));
     for (const [site, absence] of plan.absences) absences.set(site, absence);

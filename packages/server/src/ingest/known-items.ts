@@ -35,19 +35,38 @@ interface KnownScope {
 export class KnownItems {
   readonly #report: Report;
   readonly #scopes: ReadonlyMap<string, KnownScope>;
+  /** Items come list by list: where those of the last one belong. */
+  #last: {
+    readonly list: string;
+    readonly place: ItemPlace | null;
+    readonly scope: KnownScope | undefined;
+  } | null = null;
 
   constructor(report: Report, scopes: ReadonlyMap<string, KnownScope>) {
     this.#report = report;
     this.#scopes = scopes;
   }
 
+  /** Whether anything is known that an item of this list may be. */
+  hasAny(list: string): boolean {
+    const { scope } = this.#of(list);
+    return scope !== undefined && scope.table.length > 0;
+  }
+
   /** What the item of a list is, by the hash of how it was sent; null: it has to be read. */
   find(list: string, raw: Buffer): KnownItem | null {
-    const place = this.#scopes.size === 0 ? null : this.#report.placeOf(list);
-    const scope = place === null ? undefined : this.#scopes.get(scopeKey(this.#report, place));
+    const { place, scope } = this.#of(list);
     if (place === null || scope === undefined) return null;
     const row = scope.chains.find(raw);
     return row === null ? null : { table: scope.table, row, place };
+  }
+
+  #of(list: string): { readonly place: ItemPlace | null; readonly scope: KnownScope | undefined } {
+    if (this.#last?.list === list) return this.#last;
+    const place = this.#scopes.size === 0 ? null : this.#report.placeOf(list);
+    const scope = place === null ? undefined : this.#scopes.get(scopeKey(this.#report, place));
+    this.#last = { list, place, scope };
+    return this.#last;
   }
 }
 

@@ -16,12 +16,13 @@ import {
   type Report,
   type UploadContext,
 } from './draft.rules.ts';
-import { contextHash, evidenceOf, rawHash } from './evidence.rules.ts';
+import { evidenceOf } from './evidence.rules.ts';
+import { RawHashes } from './raw-hashes.rules.ts';
 import { readKnown } from './known-items.ts';
 import type { IngestDeps } from './lease.ts';
 import { Notes } from './report-notes.decode.ts';
 import { openSarif } from './sarif.decode.ts';
-import { hasTooManyItems, Survey } from './survey.rules.ts';
+import { DUE, hasTooManyItems, Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 /** A report whose frame was read, and the document that its items are still in. */
@@ -98,22 +99,16 @@ export async function surveyItems(
   const survey = new Survey(pass.notes);
   const counts = new Map([...lists].map((list) => [list, document.lists.get(list)?.count ?? 0]));
   const known = await readKnown(database.tenant(upload.tenant_id), upload, report, counts);
-  // Items come list by list: only the last one's context is kept.
-  let context: { list: string; hash: Buffer } | null = null;
-  const contextOf = (list: string): Buffer => {
-    if (context?.list !== list) {
-      context = { list, hash: contextHash(report.contextOf(list), secretKey) };
-    }
-    return context.hash;
-  };
+  const raws = new RawHashes(report, secretKey);
   for await (const items of source.items(document, lists)) {
     for (const { bytes, excess, list, index, members } of items) {
       if (bytes === null) {
         survey.reject(excessive(`${list}/${index}`, excess), null);
         continue;
       }
-      const raw = rawHash(contextOf(list), bytes);
-      const same = known.find(list, raw);
+      // Where nothing is known the hash is only stored: then it is made while the database writes.
+      const raw = known.hasAny(list) ? raws.of(list, bytes) : DUE;
+      const same = raw === DUE ? null : known.find(list, raw);
       if (same !== null) {
         survey.takeKnown(same);
         continue;
@@ -131,7 +126,7 @@ export async function surveyItems(
         const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
         const suppressed = isSuppressedAt(item.draft, upload.received_at);
         const evidence = evidenceOf(item.draft, secretKey);
-        survey.takeFinding({ ...item.draft, suppressed }, evidence, tellsAll ? raw : null);
+        survey.takeFinding(item.draft, suppressed, evidence, tellsAll ? raw : null);
       }
     }
   }

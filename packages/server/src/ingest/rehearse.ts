@@ -9,6 +9,7 @@ import type { Matched } from './finding-rows.rules.ts';
 import { needsFallback, settleFrame } from './frame.ts';
 import { holdLease, type IngestDeps, LeaseLost } from './lease.ts';
 import { makePlan } from './plan.ts';
+import { RawHashes } from './raw-hashes.rules.ts';
 import type { Reading } from './reading.ts';
 import { addCounts, noBatch } from './receipt.rules.ts';
 import { settleSites } from './sites.ts';
@@ -39,7 +40,8 @@ export async function rehearse(
   const committed = new Map<number, string>();
   const plan = await makePlan(db, survey, sites, committed);
   const counter = new Counter(db);
-  const judged = { report, survey, plan, committed };
+  const raws = new RawHashes(report, deps.secretKey);
+  const judged = { report, survey, plan, raws, committed };
   const details = await readItems(judged, source.items(document, lists), counter);
   const done: Finished = {
     report,

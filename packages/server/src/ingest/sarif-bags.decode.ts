@@ -21,7 +21,8 @@ const PASSED_OVER: ReadonlySet<string> = new Set(
 );
 
 /** The bag of the finding's own place is shown with it. */
-const SHOWN_WITH_ITS_PLACE = '/locations/0';
+const isOwnPlace = ([list, index, ...more]: readonly string[]): boolean =>
+  list === 'locations' && index === '0' && more.length === 0;
 
 /** The bags by their pointers, from the result on; null when there are none. */
 export function bagsBelow(
@@ -33,31 +34,35 @@ export function bagsBelow(
   const bags: [string, unknown][] = [];
   let seen = 0;
   let isFull = false;
-  const look = (value: unknown, pointer: string): void => {
-    if (typeof value !== 'object' || value === null || isFull) return;
-    const own = pointer === SHOWN_WITH_ITS_PLACE ? null : objectOf(objectOf(value)?.properties);
-    if (own !== null && Object.keys(own).length > 0) {
-      isFull = seen === BAGS_MAX || budget.left <= 0;
-      if (isFull) return notes.countCut();
-      seen += 1;
-      const bag = boundedBag(own, notes, budget);
-      if (bag !== undefined) {
-        // Names below members that nobody knows are texts of the document as any other.
-        bags.push([pointer.split('/').map(maskSaid).join('/'), bag]);
-        budget.left -= pointer.length;
-      }
-    }
-    for (const [name, member] of Object.entries(value)) {
-      if (typeof member !== 'object' || PASSED_OVER.has(name)) continue;
-      if (name.length > NAME_CHARS_MAX) {
-        notes.countCut();
-        continue;
-      }
-      look(member, `${pointer}/${pointerToken(name)}`);
-    }
+  // The names down to the value that is looked at: every result is searched, and few have a bag that needs a pointer.
+  const trail: string[] = [];
+  const take = (own: JsonObject): void => {
+    isFull = seen === BAGS_MAX || budget.left <= 0;
+    if (isFull) return notes.countCut();
+    seen += 1;
+    const bag = boundedBag(own, notes, budget);
+    if (bag === undefined) return;
+    // Names below members that nobody knows are texts of the document as any other.
+    const pointer = trail.map((name) => `/${maskSaid(pointerToken(name))}`).join('');
+    bags.push([pointer, bag]);
+    budget.left -= pointer.length;
   };
-  for (const [name, member] of Object.entries(result)) {
-    if (isMember(name) && !PASSED_OVER.has(name)) look(member, `/${name}`);
-  }
+  const step = (name: string, member: unknown): void => {
+    if (typeof member !== 'object' || member === null || PASSED_OVER.has(name)) return;
+    if (name.length > NAME_CHARS_MAX) return notes.countCut();
+    trail.push(name);
+    look(member);
+    trail.pop();
+  };
+  const look = (value: object): void => {
+    if (Array.isArray(value)) {
+      for (let at = 0; at < value.length && !isFull; at += 1) step(String(at), value[at]);
+      return;
+    }
+    const own = objectOf((value as JsonObject).properties);
+    if (own !== null && !isOwnPlace(trail) && Object.keys(own).length > 0) take(own);
+    for (const name in value) if (!isFull) step(name, (value as JsonObject)[name]);
+  };
+  for (const name in result) if (isMember(name)) step(name, result[name]);
   return bags.length === 0 ? null : Object.fromEntries(bags);
 }

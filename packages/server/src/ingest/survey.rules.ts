@@ -6,7 +6,7 @@ import { limits } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import type { FindingDraft, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
-import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
+import { EvidenceTable, HashChains, RAW, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
 import { rejectedItemText } from './rejected-item.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
@@ -26,6 +26,13 @@ export interface RejectedItem extends Located {
 /** `rowOf` for items without a row. */
 export const NO_ROW = -1;
 
+/** Stands for the hash of an item as it was sent that is still to be made. */
+export const DUE = 'due';
+
+// What is marked of a row.
+const SUPPRESSED = 1;
+const RAW_DUE = 2;
+
 export class Survey {
   /** What reading the items had to tolerate. */
   readonly notes: Notes;
@@ -36,7 +43,7 @@ export class Survey {
   /** A row for each finding, in the order of the document. */
   readonly evidence = new EvidenceTable();
   readonly #groupOf = new GrowingInts();
-  readonly #suppressed = new GrowingInts();
+  readonly #marks = new GrowingInts();
   readonly #rowOf = new GrowingInts();
   readonly #byKey = new Map<string, number>();
 
@@ -53,11 +60,17 @@ export class Survey {
   }
 
   /** Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent, if that tells all of it. */
-  takeFinding(draft: FindingDraft, evidence: Evidence, raw: Buffer | null): void {
+  takeFinding(
+    draft: FindingDraft,
+    suppressed: boolean,
+    evidence: Evidence,
+    raw: Buffer | typeof DUE | null,
+  ): void {
     this.tally.received += 1;
-    this.#rowOf.push(this.evidence.add(evidence, raw, draft.startLine));
+    const known = raw === DUE ? null : raw;
+    this.#rowOf.push(this.evidence.add(evidence, known, draft.startLine));
     this.#groupOf.push(this.#group(draft.analysis, draft.asset));
-    this.#suppressed.push(draft.suppressed ? 1 : 0);
+    this.#marks.push((suppressed ? SUPPRESSED : 0) | (raw === DUE ? RAW_DUE : 0));
   }
 
   /** Takes in the next item, which is a finding whose evidence is known: nothing suppresses it. */
@@ -65,7 +78,7 @@ export class Survey {
     this.tally.received += 1;
     this.#rowOf.push(this.evidence.addFrom(table, row));
     this.#groupOf.push(this.#group(place.analysis, place.asset));
-    this.#suppressed.push(0);
+    this.#marks.push(0);
   }
 
   /** `item`: its text, as it may be stored; null where it wasn't read. */
@@ -99,7 +112,12 @@ export class Survey {
   }
 
   isSuppressed(row: number): boolean {
-    return this.#suppressed.at(row) === 1;
+    return (this.#marks.at(row) & SUPPRESSED) !== 0;
+  }
+
+  /** The hash of the item as it was sent belongs to the row's evidence, and nobody has made it yet. */
+  owesRaw(row: number): boolean {
+    return (this.#marks.at(row) & RAW_DUE) !== 0 && !this.evidence.has(row, RAW);
   }
 
   /**

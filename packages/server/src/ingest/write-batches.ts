@@ -29,6 +29,7 @@ import { newId } from '../lib/ids.ts';
 import type { ItemPass, Report } from './draft.rules.ts';
 import { extendHold, type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { type Matching, NO_BATCH, type Plan } from './plan.ts';
+import type { RawHashes } from './raw-hashes.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 import { NO_ROW, type Survey } from './survey.rules.ts';
 import { insertBatch } from './upload-work.queries.ts';
@@ -38,6 +39,7 @@ export interface Judged {
   readonly report: Report;
   readonly survey: Survey;
   readonly plan: Plan;
+  readonly raws: RawHashes;
   /** Batches that an earlier try wrote. */
   readonly committed: ReadonlyMap<number, string>;
 }
@@ -77,7 +79,7 @@ export async function readItems(
 
 /** One item beside the stored finding that it is. `isWritten`: an earlier try wrote it; it is read for its notes. */
 function matchedItem(
-  { survey, plan }: Judged,
+  { survey, plan, raws }: Judged,
   pass: ItemPass,
   item: ScannedItem,
   row: number,
@@ -88,12 +90,13 @@ function matchedItem(
   const suppressed = survey.isSuppressed(row);
   const { place } = matching.site;
   const common = { place, suppressed, by: matching.by };
+  assert(item.bytes !== null, 'an item that was read before has its bytes');
+  if (survey.owesRaw(row)) evidence.setRaw(row, raws.of(item.list, item.bytes));
   if (!isWritten && isStoredAsSent(survey, row, matching)) {
     const state = matching.stored.at(matching.row as number);
     const stored: Compared = { state, sameEvidence: true };
     return { ...common, stored, content: null, evidence: Buffer.alloc(0) };
   }
-  assert(item.bytes !== null, 'an item that was read before has its bytes');
   // The first pass has noted everything but what the details had to tolerate.
   pass.notes.paused = true;
   const read = pass.read(parseItem(item.bytes), item.list, item.index);

@@ -209,7 +209,8 @@ test('the same finding on very many assets repeats nothing, and is told apart at
   // Compared each with each, this many would take minutes.
   const assets = Array.from({ length: 200_000 }, (_, asset) => asset);
   for (const asset of [...assets, 7]) {
-    survey.takeFinding({ ...draft, asset, detail: () => draft.detail }, evidence, Buffer.alloc(32));
+    const sent = { ...draft, asset, detail: () => draft.detail };
+    survey.takeFinding(sent, false, evidence, Buffer.alloc(32));
   }
   const repeats = survey.foldRepeats(assets);
   assert.equal(survey.tally.duplicate, 1);
@@ -228,7 +229,8 @@ test('every item of a report has one outcome, and refused or not the receipt add
         if (item.outcome !== 'finding') survey.take(item, null);
         else {
           const draft = { ...item.draft, detail: () => item.draft.detail };
-          survey.takeFinding(draft, evidenceOf(draft, Buffer.alloc(32)), Buffer.alloc(32));
+          const evidence = evidenceOf(draft, Buffer.alloc(32));
+          survey.takeFinding(draft, draft.suppressed, evidence, Buffer.alloc(32));
         }
       }
       const repeats = survey.foldRepeats(survey.groups.map((_, group) => group));
