@@ -1,5 +1,5 @@
-// The evidence of many findings, of a report or of a scope, in columns: about 80 bytes each, so that a million fit into
-// memory beside everything else. Rows are numbered as they are added. Made by survey.rules.ts and stored.ts, compared by
+// The evidence of many findings, of a report or of a scope, in columns: about 60 bytes each, 16 more where hashes of items
+// as sent are known, so that a million fit into memory beside everything else. Rows are numbered as they are added. Made by survey.rules.ts and stored.ts, compared by
 // match.rules.ts, and packed into the stored form of evidence and out of it: one byte recipe version, then for each hash
 // one byte kind and 16 bytes hash. Unknown kinds are passed over when reading, so a later program may add some.
 
@@ -18,10 +18,13 @@ export type HashKind = typeof PRODUCER | typeof CONTENT | typeof SAMENESS | type
 const IDENTITY = [PRODUCER, CONTENT, SAMENESS] as const;
 const KINDS = [...IDENTITY, RAW] as const;
 const WORDS = HASH_BYTES / 4;
-const ROW_WORDS = KINDS.length * WORDS;
+const ROW_WORDS = IDENTITY.length * WORDS;
 
 export class EvidenceTable {
+  /** The hashes of IDENTITY. */
   readonly #words = new GrowingInts();
+  /** The hashes RAW, up to the last row that has one: of a first report none has. */
+  readonly #raws = new GrowingInts();
   /** One bit for each hash that the row has. */
   readonly #has = new GrowingInts();
   readonly #lines = new GrowingInts();
@@ -41,6 +44,8 @@ export class EvidenceTable {
     for (let word = row * ROW_WORDS; word < (row + 1) * ROW_WORDS; word += 1) {
       this.#words.push(other.#words.at(word));
     }
+    const raw = other.rawOf(row);
+    if (raw !== null) this.#pushRaw(raw);
     this.#lines.push(other.line(row));
     this.#has.push(other.#has.at(row));
     return this.#has.length - 1;
@@ -59,23 +64,41 @@ export class EvidenceTable {
 
   #push(hashes: readonly (Buffer | null)[], line: number | null): number {
     let has = 0;
-    hashes.forEach((hash, index) => {
-      if (hash !== null) has |= 1 << (index + 1);
+    for (const kind of KINDS) {
+      const hash = hashes[kind - 1] as Buffer | null;
+      if (hash !== null) has |= 1 << kind;
+      if (kind === RAW) {
+        if (hash !== null) this.#pushRaw(hash);
+        continue;
+      }
       for (let word = 0; word < WORDS; word += 1) {
         this.#words.push(hash === null ? 0 : hash.readInt32LE(word * 4));
       }
-    });
+    }
     this.#lines.push(line ?? 0);
     this.#has.push(has);
     return this.#has.length - 1;
   }
 
-  /** Adds the hash of the item as it was sent to a row that has none. */
-  setRaw(row: number, raw: Buffer): void {
-    const at = row * ROW_WORDS + (RAW - 1) * WORDS;
-    for (let word = 0; word < WORDS; word += 1)
-      this.#words.set(at + word, raw.readInt32LE(word * 4));
-    this.#has.set(row, this.#has.at(row) | (1 << RAW));
+  /** Of the row that is being added. */
+  #pushRaw(raw: Buffer): void {
+    while (this.#raws.length < this.#has.length * WORDS) this.#raws.push(0);
+    for (let word = 0; word < WORDS; word += 1) this.#raws.push(raw.readInt32LE(word * 4));
+  }
+
+  /** The hash of the item as it was sent; null where the row has none. */
+  rawOf(row: number): Buffer | null {
+    if (!this.has(row, RAW)) return null;
+    const raw = Buffer.allocUnsafe(HASH_BYTES);
+    for (let word = 0; word < WORDS; word += 1) {
+      raw.writeInt32LE(this.#word(row, RAW, word), word * 4);
+    }
+    return raw;
+  }
+
+  #word(row: number, kind: HashKind, word: number): number {
+    if (kind === RAW) return this.#raws.at(row * WORDS + word);
+    return this.#words.at(row * ROW_WORDS + (kind - 1) * WORDS + word);
   }
 
   has(row: number, kind: HashKind): boolean {
@@ -84,7 +107,7 @@ export class EvidenceTable {
 
   /** 32 bits of the hash: equal for equal hashes. */
   bits(row: number, kind: HashKind): number {
-    return this.#words.at(row * ROW_WORDS + (kind - 1) * WORDS);
+    return this.#word(row, kind, 0);
   }
 
   /** The line of the finding; 0 when it has none. */
@@ -95,9 +118,8 @@ export class EvidenceTable {
   /** The row has this hash of this kind. */
   isHash(row: number, kind: HashKind, hash: Buffer): boolean {
     if (!this.has(row, kind)) return false;
-    const at = row * ROW_WORDS + (kind - 1) * WORDS;
     for (let word = 0; word < WORDS; word += 1) {
-      if (this.#words.at(at + word) !== hash.readInt32LE(word * 4)) return false;
+      if (this.#word(row, kind, word) !== hash.readInt32LE(word * 4)) return false;
     }
     return true;
   }
@@ -110,10 +132,8 @@ export class EvidenceTable {
 
   /** An order of rows by a hash that both have: below 0, 0 or above, for sorting. */
   compare(row: number, kind: HashKind, other: EvidenceTable, otherRow: number): number {
-    const mine = row * ROW_WORDS + (kind - 1) * WORDS;
-    const theirs = otherRow * ROW_WORDS + (kind - 1) * WORDS;
     for (let word = 0; word < WORDS; word += 1) {
-      const order = this.#words.at(mine + word) - other.#words.at(theirs + word);
+      const order = this.#word(row, kind, word) - other.#word(otherRow, kind, word);
       if (order !== 0) return order;
     }
     return 0;
@@ -128,19 +148,23 @@ export class EvidenceTable {
     );
   }
 
-  /** The stored form of a row; `withRaw` false leaves the hash of the item as sent out. */
-  pack(row: number, withRaw: boolean): Buffer {
-    const kinds = KINDS.filter((kind) => this.has(row, kind) && (withRaw || kind !== RAW));
-    const packed = Buffer.allocUnsafe(1 + kinds.length * (1 + HASH_BYTES));
+  /** The stored form of a row, with this hash of the item as it was sent, or none. */
+  pack(row: number, raw: Buffer | null): Buffer {
+    const kinds = IDENTITY.filter((kind) => this.has(row, kind));
+    const count = kinds.length + (raw === null ? 0 : 1);
+    const packed = Buffer.allocUnsafe(1 + count * (1 + HASH_BYTES));
     packed[0] = RECIPE;
     let at = 1;
     for (const kind of kinds) {
       packed[at] = kind;
       for (let word = 0; word < WORDS; word += 1) {
-        const value = this.#words.at(row * ROW_WORDS + (kind - 1) * WORDS + word);
-        packed.writeInt32LE(value, at + 1 + word * 4);
+        packed.writeInt32LE(this.#word(row, kind, word), at + 1 + word * 4);
       }
       at += 1 + HASH_BYTES;
+    }
+    if (raw !== null) {
+      packed[at] = RAW;
+      raw.copy(packed, at + 1, 0, HASH_BYTES);
     }
     return packed;
   }

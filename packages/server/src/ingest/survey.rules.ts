@@ -6,7 +6,7 @@ import { limits } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import type { FindingDraft, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
-import { EvidenceTable, HashChains, RAW, SAMENESS } from './evidence-table.rules.ts';
+import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
 import { rejectedItemText } from './rejected-item.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
@@ -115,9 +115,9 @@ export class Survey {
     return (this.#marks.at(row) & SUPPRESSED) !== 0;
   }
 
-  /** The hash of the item as it was sent belongs to the row's evidence, and nobody has made it yet. */
+  /** The hash of the item as it was sent belongs to the row's evidence, but isn't there. */
   owesRaw(row: number): boolean {
-    return (this.#marks.at(row) & RAW_DUE) !== 0 && !this.evidence.has(row, RAW);
+    return (this.#marks.at(row) & RAW_DUE) !== 0;
   }
 
   /**

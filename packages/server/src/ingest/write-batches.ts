@@ -91,8 +91,8 @@ function matchedItem(
   const { place } = matching.site;
   const common = { place, suppressed, by: matching.by };
   assert(item.bytes !== null, 'an item that was read before has its bytes');
-  if (survey.owesRaw(row)) evidence.setRaw(row, raws.of(item.list, item.bytes));
-  if (!isWritten && isStoredAsSent(survey, row, matching)) {
+  const raw = survey.owesRaw(row) ? raws.of(item.list, item.bytes) : evidence.rawOf(row);
+  if (!isWritten && isStoredAsSent(survey, row, raw, matching)) {
     const state = matching.stored.at(matching.row as number);
     const stored: Compared = { state, sameEvidence: true };
     return { ...common, stored, content: null, evidence: Buffer.alloc(0) };
@@ -105,16 +105,17 @@ function matchedItem(
   const before = pass.notes.taken;
   const content = contentOf(read.draft);
   // An item that had something to tell is read in every upload, so that every receipt tells it.
-  const withRaw = evidence.has(row, RAW) && pass.notes.taken === before;
-  const packed = evidence.pack(row, withRaw);
+  const told = pass.notes.taken === before ? raw : null;
+  const packed = evidence.pack(row, told);
   if (matching.row === null) return { ...common, stored: null, content, evidence: packed };
   const { stored, row: storedRow } = matching;
   const compared: Compared = {
     state: stored.at(storedRow),
     sameEvidence:
       evidence.isSameIdentity(row, stored.evidence, storedRow) &&
-      withRaw === stored.evidence.has(storedRow, RAW) &&
-      (!withRaw || evidence.isSame(row, RAW, stored.evidence, storedRow)),
+      (told === null
+        ? !stored.evidence.has(storedRow, RAW)
+        : stored.evidence.isHash(storedRow, RAW, told)),
   };
   return { ...common, stored: compared, content, evidence: packed };
 }
@@ -123,9 +124,10 @@ function matchedItem(
 function isStoredAsSent(
   survey: Survey,
   row: number,
+  raw: Buffer | null,
   { site, stored, row: found }: Matching,
 ): boolean {
-  if (found === null || !survey.evidence.isSame(row, RAW, stored.evidence, found)) return false;
+  if (found === null || raw === null || !stored.evidence.isHash(found, RAW, raw)) return false;
   if (!survey.evidence.isSameIdentity(row, stored.evidence, found)) return false;
   const { isDefaultRef } = site.place;
   return nextStatus(stored.at(found), survey.isSuppressed(row), isDefaultRef) === null;

@@ -272,7 +272,7 @@ test('evidence comes out of its stored form as it went in', () => {
       for (const { raw, ...evidence } of rows) table.add(evidence, raw, 7);
       rows.forEach((one, index) => {
         // Drivers hand out views into larger buffers.
-        const packed = table.pack(index, withRaw);
+        const packed = table.pack(index, withRaw ? table.rawOf(index) : null);
         read.addPacked(Buffer.concat([Buffer.alloc(3), packed]).subarray(3), 7);
         const hashes: [HashKind, Buffer | null][] = [
           [PRODUCER, one.producer],
