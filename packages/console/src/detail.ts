@@ -2,6 +2,8 @@
 // be absent ("not said"), and old rows may have been written by an older server: so everything is
 // looked at before it is believed, and what doesn't fit is left out. Pure.
 
+import { jsonText, numberText, words } from './format.ts';
+
 export interface Place {
   readonly where: string | null;
   readonly url: string | null;
@@ -13,6 +15,12 @@ export interface Place {
 export interface Flow {
   readonly message: string | null;
   readonly steps: readonly Place[];
+}
+
+/** What a tool keeps where its format has no member for it; `where` is null for the finding itself. */
+export interface PropertyBag {
+  readonly where: string | null;
+  readonly text: string;
 }
 
 export interface Detail {
@@ -31,6 +39,9 @@ export interface Detail {
   readonly places: readonly Place[];
   readonly relatedPlaces: readonly Place[];
   readonly flows: readonly Flow[];
+  readonly bags: readonly PropertyBag[];
+  /** `20 in code flows`: what was left out for size. */
+  readonly omitted: readonly string[];
 }
 
 type Bag = Readonly<Record<string, unknown>>;
@@ -66,7 +77,18 @@ export function readDetail(document: unknown): Detail {
     places: listOf(detail['locations']).map(placeOf),
     relatedPlaces: listOf(detail['related_locations']).map(placeOf),
     flows: listOf(detail['code_flows']).map(flowOf),
+    bags: bagsOf(detail),
+    omitted: Object.entries(bagOf(detail['omitted'])).flatMap(([name, count]) =>
+      typeof count === 'number' ? [`${numberText(count)} in ${words(name)}`] : [],
+    ),
   };
+}
+
+function bagsOf(detail: Bag): PropertyBag[] {
+  const own = { ...bagOf(detail['properties']), ...bagOf(detail['unknown']) };
+  const below = Object.entries(bagOf(detail['property_bags']));
+  const all: [string | null, unknown][] = Object.keys(own).length === 0 ? [] : [[null, own]];
+  return [...all, ...below].map(([where, bag]) => ({ where, text: jsonText(bag) }));
 }
 
 function nameAndVersion(component: Bag): string | null {

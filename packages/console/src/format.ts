@@ -26,6 +26,16 @@ export const numberText = (value: number): string => NUMBER.format(value);
 export const countText = (count: number, one: string, many = `${one}s`): string =>
   `${numberText(count)} ${count === 1 ? one : many}`;
 
+/** "340 ms", "12.5 s", "3 min 5 s", "2 h 10 min". */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${ms} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < MINUTE_S) return `${Math.round(ms / 100) / 10} s`;
+  if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min ${seconds % MINUTE_S} s`;
+  const minutes = Math.floor((seconds % HOUR_S) / MINUTE_S);
+  return `${numberText(Math.floor(seconds / HOUR_S))} h ${minutes} min`;
+}
+
 const UNITS = ['B', 'KiB', 'MiB', 'GiB'] as const;
 
 export function bytesText(bytes: number): string {

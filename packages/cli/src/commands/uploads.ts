@@ -43,6 +43,32 @@ function summary(receipt: Receipt | null): string {
     : `${findings.received}: ${parts.join(', ')}`;
 }
 
+/** A line for each run that the server shows, and how many there are beyond them. */
+function runsText({ runs, runs_total: total }: Upload): string | null {
+  if (runs === null) return null;
+  const shown = runs.map((run) => {
+    const { includes = 0, excludes = 0 } = run.scope ?? {};
+    const parts = [
+      run.tool_version === null ? run.tool : `${run.tool} ${run.tool_version}`,
+      run.automation_id,
+      run.source_type,
+      run.coverage === null ? null : `coverage ${run.coverage}`,
+      run.scope === null ? null : [run.scope.type, run.scope.name].filter(Boolean).join(' '),
+      includes === 0 ? null : `${includes} included`,
+      excludes === 0 ? null : `${excludes} excluded`,
+      run.started_at === null ? null : `started ${minuteOf(run.started_at)}`,
+      run.duration_ms === null ? null : `took ${run.duration_ms / 1000} s`,
+      run.exit_code === null ? null : `exit code ${run.exit_code}`,
+      run.exit_signal,
+      run.succeeded === null ? null : run.succeeded ? 'did well' : 'failed',
+    ];
+    return parts.filter((part) => part !== null && part !== '').join(', ');
+  });
+  const more = (total ?? runs.length) - runs.length;
+  if (more > 0) shown.push(`and ${more.toLocaleString('en')} more`);
+  return shown.length === 0 ? 'none' : shown.join('\n');
+}
+
 function fields(upload: Upload, nowMs: number): Field[] {
   const context = Object.entries((upload.context ?? {}) as Record<string, unknown>);
   const decoded = upload.decoded_bytes === null ? '' : `, ${bytes(upload.decoded_bytes)} decoded`;
@@ -69,6 +95,7 @@ function fields(upload: Upload, nowMs: number): Field[] {
       'Items',
       upload.items_total === null ? null : `${done} of ${counted(upload.items_total, 'item')}`,
     ],
+    ['Runs', runsText(upload)],
     ['Attempts', String(upload.attempts)],
     ['Last fault', upload.fault],
     ['Problem', upload.problem === null ? null : explainProblem(upload.problem)],

@@ -56,8 +56,22 @@ function detailFields(detail: Partial<FindingDetail>): Field[] {
     ['Description', text(detail.description)],
     ['Code', text(place?.context) ?? text(place?.snippet)],
     ['Suppressed', detail.suppressions === undefined ? null : jsonText(detail.suppressions)],
+    ['Properties', detail.properties === undefined ? null : jsonText(detail.properties)],
+    ['Properties below', bags(detail.property_bags)],
+    ['Left out', detail.omitted === undefined ? null : omitted(detail.omitted)],
   ];
 }
+
+/** Each bag below what it belongs to. */
+const bags = (below: unknown): string | null =>
+  Object.entries((below ?? {}) as Record<string, unknown>)
+    .map(([where, bag]) => `${where}\n${jsonText(bag)}`)
+    .join('\n') || null;
+
+const omitted = (counts: Record<string, number>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${count} in ${name}`)
+    .join(', ');
 
 function branches(finding: FindingPage): string | null {
   if (finding.refs.length === 0) return null;

@@ -9,6 +9,7 @@ import { Heading } from '../components/heading.tsx';
 import { History } from '../components/history.tsx';
 import { OneView } from '../components/one-view.tsx';
 import { Flows, Places } from '../components/places.tsx';
+import { PropertyBags } from '../components/property-bags.tsx';
 import { StatusForm } from '../components/status-form.tsx';
 import { SeverityTag, StateTag } from '../components/tags.tsx';
 import { Time } from '../components/time.tsx';
@@ -56,6 +57,7 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
           <Flows flows={detail.flows} />
           <Places title="Related places" places={detail.relatedPlaces} />
           <References detail={detail} />
+          <PropertyBags bags={detail.bags} />
           <History finding={finding} />
         </div>
         <div>
@@ -129,6 +131,7 @@ function factsOf(finding: FindingWithDetail, detail: Detail): Fact[] {
     ['Category', finding.category === '' ? null : <Foreign text={finding.category} />],
     ['Identifiers', detail.identifiers.length === 0 ? null : detail.identifiers.join(', ')],
     ['Tags', detail.tags.length === 0 ? null : <Foreign text={detail.tags.join(', ')} />],
+    ['Left out for size', detail.omitted.length === 0 ? null : detail.omitted.join(', ')],
     ['Severity from', detail.severityFrom],
     ['Severity', finding.severity_overridden ? 'set by an operator' : null],
     ['Resolution', finding.resolution === null ? null : words(finding.resolution)],

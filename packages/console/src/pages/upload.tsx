@@ -8,6 +8,7 @@ import { Foreign, ForeignBlock } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { OneView } from '../components/one-view.tsx';
 import { ReceiptView } from '../components/receipt-view.tsx';
+import { ReportRuns } from '../components/report-runs.tsx';
 import { RunnerLink } from '../components/runner-link.tsx';
 import { StateTag } from '../components/tags.tsx';
 import { Time } from '../components/time.tsx';
@@ -66,6 +67,9 @@ function UploadView({ upload }: { readonly upload: Upload }) {
         </Section>
       )}
       {receipt === null ? null : <ReceiptView receipt={receipt} />}
+      {isUnfinished(upload) && upload.runs === null ? null : (
+        <ReportRuns runs={upload.runs} total={upload.runs_total} />
+      )}
       <Section title="About it">
         <Facts facts={factsOf(upload)} />
       </Section>

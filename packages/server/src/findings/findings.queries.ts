@@ -3,7 +3,7 @@
 import type { AssetKind, FindingStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { contains } from '../db/dialect.ts';
+import { contains, skipLocked } from '../db/dialect.ts';
 import type { AssetTable, FindingEventTable, FindingTable } from '../db/tables.ts';
 
 export type FindingRow = Selectable<FindingTable>;
@@ -177,13 +177,23 @@ export async function insertFindingEvent(
   await db.insertInto('finding_event').values(row).execute();
 }
 
-/** An acceptance past its end date: open again. */
+/**
+ * An acceptance past its end date: open again. What somebody is at just now is passed over until the next round: waiting for
+ * it, with others locked, could be waiting in a circle.
+ */
 export async function endAcceptances(db: Db, nowMs: number): Promise<number> {
   const result = await db
     .updateTable('finding')
     .set({ status: 'open', status_by: 'acceptance ended', status_at: nowMs, accepted_until: null })
-    .where('status', '=', 'accepted')
-    .where('accepted_until', '<=', nowMs)
+    .where((eb) => {
+      const past = db
+        .selectFrom('finding')
+        .select(['tenant_id', 'id'])
+        .where('status', '=', 'accepted')
+        .where('accepted_until', '<=', nowMs)
+        .$call(skipLocked);
+      return eb(eb.refTuple('tenant_id', 'id'), 'in', past.$asTuple('tenant_id', 'id'));
+    })
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }

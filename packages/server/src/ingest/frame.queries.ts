@@ -205,6 +205,22 @@ export async function takeScopes(
   return Number(result.numInsertedOrUpdatedRows ?? 0n);
 }
 
+/**
+ * The scopes of an upload, locked in the order in which `takeScopes` goes through them: it locks what it can't have, too, so
+ * that two orders would be two transactions that wait for each other.
+ */
+const heldInOrder = (db: Db, tenantId: string, uploadId: string) =>
+  forUpdate(
+    db
+      .selectFrom('scope')
+      .select(['asset_id', 'tool', 'category'])
+      .where('tenant_id', '=', tenantId)
+      .where('holder_upload_id', '=', uploadId)
+      .orderBy('asset_id')
+      .orderBy('tool')
+      .orderBy('category'),
+  );
+
 /** Extends the lease of those scopes of an upload whose lease ends before `dueBefore`. */
 export async function extendScopes(
   db: Db,
@@ -217,8 +233,11 @@ export async function extendScopes(
     .updateTable('scope')
     .set({ lease_until: leaseUntil })
     .where('tenant_id', '=', tenantId)
-    .where('holder_upload_id', '=', uploadId)
-    .where('lease_until', '<', dueBefore)
+    .where((eb) => {
+      const due = heldInOrder(db, tenantId, uploadId).where('lease_until', '<', dueBefore);
+      const key = eb.refTuple('asset_id', 'tool', 'category');
+      return eb(key, 'in', due.$asTuple('asset_id', 'tool', 'category'));
+    })
     .execute();
 }
 
@@ -258,7 +277,11 @@ export async function freeScopes(db: Db, tenantId: string, uploadId: string): Pr
     .updateTable('scope')
     .set({ holder_upload_id: null, lease_until: null })
     .where('tenant_id', '=', tenantId)
-    .where('holder_upload_id', '=', uploadId)
+    .where((eb) => {
+      const held = heldInOrder(db, tenantId, uploadId);
+      const key = eb.refTuple('asset_id', 'tool', 'category');
+      return eb(key, 'in', held.$asTuple('asset_id', 'tool', 'category'));
+    })
     .execute();
 }
 

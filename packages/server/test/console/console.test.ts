@@ -165,6 +165,47 @@ describe('the console', { skip: browserMissing() }, () => {
       numbers.slice(0, -1).reduce((sum, text) => sum + Number(text), 0),
       FINDINGS,
     );
+    const runs = page.getByRole('region', { name: '1 run of the report' });
+    await runs.getByText('Probe 1.2, did well, exit code 0').waitFor();
+    await runs.getByText('nightly/7').waitFor();
+    assertNoFaults();
+  });
+
+  test('says of an upload that could not be read, or has no runs, that there is nothing to tell of them', async () => {
+    const empty = await startServer();
+    try {
+      for (const body of ['[1, 2', '{"version": "2.1.0", "runs": []}']) {
+        await fetch(`${empty.url}/api/v1/agent/ingest/sarif`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${empty.runnerKey}` },
+          body,
+        });
+      }
+      const { items } = await asOperator(empty, endpoints.listUploads, {});
+      const { page, assertNoFaults } = await visitAs(browser, empty, { hash: '#/uploads' });
+      for (const [at, sign] of [
+        [0, 'The report has no runs.'],
+        [1, 'could not be read far enough to tell of its runs'],
+      ] as const) {
+        await page.goto(`${empty.url}/#/uploads/${String(items[at]?.id)}`);
+        await page.getByRole('region', { name: 'Runs of the report' }).getByText(sign).waitFor();
+      }
+      assertNoFaults();
+    } finally {
+      await empty.stop();
+    }
+  });
+
+  test('shows what the tool says beside its format, of a finding and below it, and opens it by keyboard', async () => {
+    const { page, assertNoFaults } = await visitAs(browser, server, { hash: '#/findings' });
+    await page.getByRole('link', { name: HOSTILE_TITLE }).click();
+    const said = page.getByRole('region', { name: 'What else the tool says' });
+    await said.getByText('"team": "blue"').waitFor();
+    const below = said.getByText('"effort": "low"');
+    assert.equal(await below.isVisible(), false);
+    await said.locator('summary').filter({ hasText: '/fixes/0' }).focus();
+    await page.keyboard.press('Enter');
+    await below.waitFor();
     assertNoFaults();
   });
 

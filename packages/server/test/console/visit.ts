@@ -130,9 +130,16 @@ function report() {
     level: 'error',
     message: { text: HOSTILE_TITLE },
     locations: place('src/hostile.ts', 7),
+    properties: { team: 'blue' },
+    fixes: [{ properties: { effort: 'low' } }],
+  };
+  const run = {
+    tool: { driver: { name: 'Probe', version: '1.2', rules } },
+    automationDetails: { id: 'nightly/7' },
+    invocations: [{ executionSuccessful: true, exitCode: 0 }],
   };
   return {
     version: '2.1.0',
-    runs: [{ tool: { driver: { name: 'Probe', rules } }, results: [hostile, ...usual] }],
+    runs: [{ ...run, results: [hostile, ...usual] }],
   };
 }

@@ -226,7 +226,7 @@ select * from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "
 insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = ?, "lease_until" = ? where ("scope"."holder_upload_id" is null or "scope"."holder_upload_id" = ? or "scope"."lease_until" < ?)
 
 -- scopes: extend
-update "scope" set "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ? and "lease_until" < ?
+update "scope" set "lease_until" = ? where "tenant_id" = ? and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "holder_upload_id" = ? and "lease_until" < ? order by "asset_id", "tool", "category")
 
 -- scopes: count
 select count(*) as "held" from "scope" where "tenant_id" = ? and "holder_upload_id" = ?
@@ -235,7 +235,7 @@ select count(*) as "held" from "scope" where "tenant_id" = ? and "holder_upload_
 select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "asset_id" in (?, ?) and "holder_upload_id" is not null and "holder_upload_id" != ? and "lease_until" >= ?
 
 -- scopes: free
-update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and "holder_upload_id" = ?
+update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "holder_upload_id" = ? order by "asset_id", "tool", "category")
 
 -- uploads: a batch and its guard
 insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values (?, ?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ? and (select count(*) as "held" from "scope" where "scope"."tenant_id" = ? and "scope"."holder_upload_id" = ?) >= ?))

@@ -25,6 +25,8 @@ const SEAL_KEY = Buffer.alloc(32, 1);
 const SECRET_KEY = Buffer.alloc(32, 2);
 
 export interface Stage {
+  /** Of the database; null on SQLite. */
+  readonly url: string | null;
   readonly database: Database;
   readonly clock: TestClock;
   close(): Promise<void>;
@@ -37,6 +39,7 @@ export async function openStage(backend: Backend = 'sqlite'): Promise<Stage> {
   const database = await openDatabase({ url, directory });
   await migrate(database, Date.now());
   return {
+    url,
     database,
     clock: new TestClock(),
     close: async () => {
@@ -51,6 +54,14 @@ export async function newCaller({ database, clock }: Stage): Promise<RunnerCalle
   const nowMs = clock.nowMs();
   const tenantId = newId<TenantId>(nowMs);
   await insertTenant(database.system(), { id: tenantId, name: tenantId, created_at: nowMs });
+  return await newRunnerOf({ database, clock }, tenantId);
+}
+
+/** One more runner of a tenant. */
+export async function newRunnerOf(
+  { database, clock }: Pick<Stage, 'database' | 'clock'>,
+  tenantId: TenantId,
+): Promise<RunnerCaller> {
   const { runner, key } = await createRunner(database, clock, tenantId, { name: 'r' }, 'test');
   return {
     kind: 'runner',
