@@ -1,4 +1,4 @@
-// An error that no test awaits fails its file and is told, as test-hooks.ts promises in place of Node's own way.
+// What test-hooks.ts promises: promises are not followed, and an error that no test awaits fails its file and is told.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -42,6 +42,16 @@ test('an exception outside of every test fails the file and is told with its pla
   );
   assert.equal(code, 1);
   assert.match(written, /^uncaughtException: Error: nobody awaits this\n.*one\.test\.mjs:2/);
+});
+
+test('promises are not followed: what comes after an await runs under no id of its own', async () => {
+  const { written } = await runBody(
+    `const { executionAsyncId } = await import('node:async_hooks');
+     const ids = new Set();
+     for (let n = 0; n < 3; n += 1) { await n; ids.add(executionAsyncId()); }
+     process.stderr.write(String(ids.size));`,
+  );
+  assert.equal(written, '1');
 });
 
 test('a file whose tests are well ends well, with nothing told', async () => {
