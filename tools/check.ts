@@ -88,6 +88,7 @@ async function runTests(given: string[]): Promise<Counts> {
       process.execPath,
       [
         '--test',
+        '--import=./tools/test-hooks.ts',
         '--test-global-setup=tools/global-setup.ts',
         '--test-reporter=./tools/test-reporter.ts',
         '--test-reporter-destination=stdout',

@@ -1,18 +1,30 @@
 // What a poisonous document does to the thread that reads it, without a document that does: the category of an upload
 // says what becomes of its thread. Loaded into real ingest threads by tests (Ports.ingestProbe).
 
+import { existsSync } from 'node:fs';
 import type { Probe } from '../../src/ingest/ingest.worker.ts';
 
 export const POISON_PROBE = import.meta.url;
 
+/** The category of an upload that is held in work until there is a file of this name. */
+export const holdUntil = (file: string): string => `${HOLD}${file}`;
+const HOLD = 'hold until ';
+
+/** How often a held thread looks for its file. */
+const LOOK_MS = 20;
+
 export const probe: Probe = (upload) => {
   const { category = '' } = JSON.parse(upload.context) as { category?: string };
+  if (category.startsWith(HOLD)) {
+    while (!existsSync(category.slice(HOLD.length))) waitInThread(LOOK_MS);
+    return;
+  }
   switch (category) {
     case 'crash':
       process.exit(3); // in a thread: the end of the thread
       break;
     case 'stall':
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      waitInThread();
       break;
     case 'exhaust':
       exhaust();
@@ -22,8 +34,14 @@ export const probe: Probe = (upload) => {
   }
 };
 
+/** Nothing else happens in this thread meanwhile; without an end, for ever. */
+function waitInThread(ms = Infinity): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** Holds on to more and more until the heap of this thread is full. */
 function exhaust(): void {
+  const block = Array.from<number>({ length: 1e6 }).fill(0.5);
   const held: unknown[] = [];
-  while (held.length < 1e9) held.push(Array.from<number>({ length: 1e6 }).fill(0.5));
+  while (held.length < 1e9) held.push(block.slice());
 }

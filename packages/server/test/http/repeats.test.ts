@@ -1,11 +1,14 @@
 // Repeats of uploads (contract §2): by Idempotency-Key, by joining what is in work, by a lost answer; and the limit on
-// what may wait. A worker is kept busy by a large upload of its own, so that what follows is still waiting.
+// what may wait. The only worker is held up by an upload of its own, so that what follows is still waiting.
 
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { limits } from '@muster/contract';
 import { BACKENDS, eventually } from '../harness.ts';
-import { POISON_PROBE } from './poison.probe.ts';
+import { holdUntil, POISON_PROBE } from './poison.probe.ts';
 import { ctis, ctisFinding, many } from './reports.ts';
 import { type Answer, exchange, type Fields, fieldsOf, ok, problemOf } from './wire.ts';
 import { look, newRunner, type Runner, runnerCall, startWorld, type World } from './world.ts';
@@ -20,11 +23,16 @@ const ASYNC = { prefer: 'respond-async' };
 for (const backend of BACKENDS) {
   let world: World;
   let runner: Runner;
+  let folder: string;
   before(async () => {
     world = await startWorld(backend, {}, { ingestProbe: POISON_PROBE });
     runner = await newRunner(world);
+    folder = await mkdtemp(join(tmpdir(), 'muster-test-'));
   });
-  after(async () => await world.stop());
+  after(async () => {
+    await world.stop();
+    await rm(folder, { recursive: true });
+  });
 
   const hand = async (
     body: Fields,
@@ -33,11 +41,18 @@ for (const backend of BACKENDS) {
   ): Promise<Answer> => await runnerCall(world, as.key, '/ingest', body, headers);
   const stateOf = async (id: unknown): Promise<unknown> =>
     (await look(world, world.own.viewer, `/api/v1/uploads/${String(id)}`))['state'];
-  /** A worker that has something to do for a while. */
-  const busy = async (): Promise<unknown> => {
-    const { job_id: id } = ok(await hand(freshReport(20_000), ASYNC), 202);
+  /** The worker has something to do until `finish` is called. */
+  const busy = async (): Promise<{ id: unknown; finish: () => Promise<void> }> => {
+    serial += 1;
+    const file = join(folder, `go-on-${serial}`);
+    const path = `/ingest?category=${encodeURIComponent(holdUntil(file))}`;
+    const { job_id: id } = ok(await runnerCall(world, runner.key, path, freshReport(), ASYNC), 202);
     await eventually(async () => (await stateOf(id)) === 'processing');
-    return id;
+    const finish = async (): Promise<void> => {
+      await writeFile(file, '');
+      await idle(id);
+    };
+    return { id, finish };
   };
   const idle = async (id: unknown): Promise<void> => {
     await eventually(async () => (await stateOf(id)) === 'processed');
@@ -121,7 +136,7 @@ for (const backend of BACKENDS) {
       const stranger = await newRunner(world);
       const theirs = ok(await hand(report, ASYNC, stranger), 202);
       assert.notEqual(theirs['job_id'], first['job_id'], 'another runner’s upload is its own');
-      await idle(worker);
+      await worker.finish();
       const waited = await hand(report);
       assert.equal(waited.status, 201);
       await idle(first['job_id']);
@@ -143,12 +158,12 @@ for (const backend of BACKENDS) {
         );
         lost = await eventually(async () => {
           const [newest] = await uploads();
-          return newest?.['state'] === 'received' && newest['id'] !== worker && newest['id'];
+          return newest?.['state'] === 'received' && newest['id'] !== worker.id && newest['id'];
         });
         socket.on('close', () => socket.emit('end'));
         socket.destroy();
       });
-      await idle(worker);
+      await worker.finish();
       await idle(lost);
       const again = ok(await hand(report), 201);
       assert.equal(again['upload_id'], lost);

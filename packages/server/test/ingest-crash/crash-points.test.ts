@@ -1,6 +1,7 @@
 // Whatever point a worker dies at, and however often, the upload ends as if nobody had died: the same findings, the
 // same receipt. Each seed is a codebase seen three times (defects come, change, go, come back), told once without and
-// once with crashes. CRASH_SEED=n plays one seed again.
+// once with crashes. CRASH_SEED=n plays one seed again. Crashes happen on a file with its writer thread, what they are
+// compared with in memory.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -11,6 +12,7 @@ import {
   giveBack,
   newCaller,
   openStage,
+  openStageInMemory,
   POINTS,
   type Point,
   receive,
@@ -47,6 +49,17 @@ function reportsOf(random: Random): Report[] {
   return sights.map((sight) => ({ format, document: tell(random, sight) }));
 }
 
+let stage: Stage;
+let quiet: Stage;
+before(async () => {
+  stage = await openStage();
+  quiet = await openStageInMemory();
+});
+after(async () => {
+  await stage.close();
+  await quiet.close();
+});
+
 /** How often each kind of point was passed: the crashes are chosen among them. */
 type Passed = Map<Point, number>;
 
@@ -56,21 +69,20 @@ interface Told {
   readonly passed: readonly Passed[];
 }
 
-async function tellUndisturbed(stage: Stage, reports: readonly Report[]): Promise<Told> {
-  const caller = await newCaller(stage);
+async function tellUndisturbed(reports: readonly Report[]): Promise<Told> {
+  const caller = await newCaller(quiet);
   const ids: string[] = [];
   const passed: Passed[] = [];
   for (const { format, document } of reports) {
-    ids.push(await receive(stage, caller, format, document));
+    ids.push(await receive(quiet, caller, format, document));
     const counts: Passed = new Map();
-    await workOnce(stage, (point, index) => void counts.set(point, index + 1));
+    await workOnce(quiet, (point, index) => void counts.set(point, index + 1));
     passed.push(counts);
   }
-  return { snapshot: await snapshotOf(stage.database, caller.tenantId, ids), passed };
+  return { snapshot: await snapshotOf(quiet.database, caller.tenantId, ids), passed };
 }
 
 async function tellWithCrashes(
-  stage: Stage,
   reports: readonly Report[],
   passed: readonly Passed[],
   random: Random,
@@ -111,20 +123,12 @@ function assertSame(actual: Snapshot, expected: Snapshot, story: string): void {
 const same = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((line, index) => line === other[index]);
 
-let stage: Stage;
-before(async () => {
-  stage = await openStage();
-});
-after(async () => {
-  await stage.close();
-});
-
 test('a worker that dies at any point costs nothing and doubles nothing', async () => {
   for (const seed of seeds(SEEDS)) {
     const random = randomOf(seed);
     const reports = reportsOf(random);
-    const { snapshot, passed } = await tellUndisturbed(stage, reports);
-    const told = await tellWithCrashes(stage, reports, passed, random);
+    const { snapshot, passed } = await tellUndisturbed(reports);
+    const told = await tellWithCrashes(reports, passed, random);
     const story = `CRASH_SEED=${seed}: ${told.crashes.join('; ')}`;
     assertSame(told.snapshot, snapshot, story);
     assert.deepEqual(told.snapshot.leftOver, [], story);
@@ -183,7 +187,7 @@ test('a worker that was thought dead and comes back changes nothing that is seen
   for (const seed of seeds(SEEDS_OF_THE_DEAD)) {
     const random = randomOf(1000 + seed);
     const reports = reportsOf(random);
-    const { snapshot, passed } = await tellUndisturbed(stage, reports);
+    const { snapshot, passed } = await tellUndisturbed(reports);
     const story = `CRASH_SEED=${seed}`;
     const told = await tellOvertaken(reports, passed, random, story);
     assertSame({ ...told, leftOver: [] }, { ...snapshot, leftOver: [] }, story);
@@ -194,7 +198,7 @@ test('a worker that was thought dead and comes back holds no scope of an ended u
   for (const seed of seeds(SEEDS_OF_THE_DEAD)) {
     const random = randomOf(1000 + seed);
     const reports = reportsOf(random).slice(0, 1);
-    const { passed } = await tellUndisturbed(stage, reports);
+    const { passed } = await tellUndisturbed(reports);
     const told = await tellOvertaken(reports, passed, random, `CRASH_SEED=${seed}`);
     assert.deepEqual(told.leftOver, [], `CRASH_SEED=${seed}`);
   }

@@ -20,6 +20,7 @@ import { limits } from '@muster/contract';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import { temporaryDirectory } from '../db/fixture.ts';
 import { type Backend, TestClock } from '../harness.ts';
+import { openNearSqlite } from '../sim/near-sqlite.ts';
 
 const SEAL_KEY = Buffer.alloc(32, 1);
 const SECRET_KEY = Buffer.alloc(32, 2);
@@ -30,6 +31,13 @@ export interface Stage {
   readonly database: Database;
   readonly clock: TestClock;
   close(): Promise<void>;
+}
+
+/** For what is only to be compared with: no threads, no disk, the same statements. */
+export async function openStageInMemory(): Promise<Stage> {
+  const database = openNearSqlite();
+  await migrate(database, Date.now());
+  return { database, clock: new TestClock(), close: () => database.close() };
 }
 
 /** One database for many tenants: each run of a seed gets one of its own. */
