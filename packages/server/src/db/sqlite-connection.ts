@@ -14,7 +14,7 @@ const STATEMENTS_MAX = 300;
 const BUSY_TIMEOUT_MS = 5_000;
 
 // Page caches in KiB: the writer touches index pages all over the file, a reader mostly nearby ones.
-const WRITER_CACHE_KIB = 32_768;
+const WRITER_CACHE_KIB = 8_192;
 const READER_CACHE_KIB = 8_192;
 
 interface Prepared {

@@ -36,8 +36,9 @@ export interface Stage {
 /** For what is only to be compared with: no threads, no disk, the same statements. */
 export async function openStageInMemory(): Promise<Stage> {
   const database = openNearSqlite();
-  await migrate(database, Date.now());
-  return { database, clock: new TestClock(), close: () => database.close() };
+  const clock = new TestClock();
+  await migrate(database, clock.nowMs());
+  return { url: null, database, clock, close: () => database.close() };
 }
 
 /** One database for many tenants: each run of a seed gets one of its own. */
@@ -45,11 +46,12 @@ export async function openStage(backend: Backend = 'sqlite'): Promise<Stage> {
   const { path: directory, remove } = await temporaryDirectory();
   const url = backend === 'postgres' ? await testDatabaseUrl() : null;
   const database = await openDatabase({ url, directory });
-  await migrate(database, Date.now());
+  const clock = new TestClock();
+  await migrate(database, clock.nowMs());
   return {
     url,
     database,
-    clock: new TestClock(),
+    clock,
     close: async () => {
       await database.close();
       await remove();
