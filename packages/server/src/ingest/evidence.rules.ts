@@ -13,7 +13,7 @@ export const RECIPE = 1;
  * To be raised with every change to how an item is read: what was stored by an earlier reader is then read again, even
  * where not a byte of it has changed.
  */
-export const READER = 5;
+export const READER = 6;
 
 /** Bytes of a hash that count. 128 bits: chance collisions need 10^19 findings in one scope. */
 export const HASH_BYTES = 16;
@@ -58,7 +58,11 @@ export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
 
 /** Only asked where the hashes are equal already, so that a quick hash is good enough. */
 function samenessOf(draft: FindingDraft, producer: Buffer | null, content: Buffer): Buffer {
-  const [words, more] = quickHash([draft.message, draft.path ?? '', ...(draft.identity.also ?? [])]);
+  const [words, more] = quickHash([
+    draft.message,
+    draft.path ?? '',
+    ...(draft.identity.also ?? []),
+  ]);
   // Where there is no line, an offset stands in for it, below zero.
   const line = draft.startLine ?? -2 - (draft.startOffset ?? -1);
   const place = [words, more, line, draft.startColumn ?? -1];
