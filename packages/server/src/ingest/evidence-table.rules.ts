@@ -30,10 +30,10 @@ export class EvidenceTable {
     return this.#has.length;
   }
 
-  /** Returns the number of the new row. */
-  add(evidence: Evidence, raw: Buffer | null, line: number | null): number {
+  /** Returns the number of the new row. A `raw` that doesn't tell all is only there to be compared. */
+  add(evidence: Evidence, raw: Buffer | null, line: number | null, tellsAll = true): number {
     const hashes = [evidence.producer, evidence.content, evidence.sameness, raw];
-    return this.#push(hashes, line);
+    return this.#push(hashes, line, tellsAll ? KINDS.length : IDENTITY.length);
   }
 
   /** Adds a row of another table as it is there. */
@@ -57,10 +57,11 @@ export class EvidenceTable {
     return this.#push(hashes, line);
   }
 
-  #push(hashes: readonly (Buffer | null)[], line: number | null): number {
+  /** `told`: of the hashes the first so many count as what the row has. */
+  #push(hashes: readonly (Buffer | null)[], line: number | null, told = hashes.length): number {
     let has = 0;
     hashes.forEach((hash, index) => {
-      if (hash !== null) has |= 1 << (index + 1);
+      if (hash !== null && index < told) has |= 1 << (index + 1);
       for (let word = 0; word < WORDS; word += 1) {
         this.#words.push(hash === null ? 0 : hash.readInt32LE(word * 4));
       }
@@ -100,7 +101,7 @@ export class EvidenceTable {
     return this.compare(row, kind, other, otherRow) === 0;
   }
 
-  /** An order of rows by a hash that both have: below 0, 0 or above, for sorting. */
+  /** An order of rows by a hash that both were added with: below 0, 0 or above, for sorting. */
   compare(row: number, kind: HashKind, other: EvidenceTable, otherRow: number): number {
     const mine = row * ROW_WORDS + (kind - 1) * WORDS;
     const theirs = otherRow * ROW_WORDS + (kind - 1) * WORDS;

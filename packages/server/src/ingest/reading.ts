@@ -131,7 +131,7 @@ export async function surveyItems(
         const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
         const suppressed = isSuppressedAt(item.draft, upload.received_at);
         const evidence = evidenceOf(item.draft, secretKey);
-        survey.takeFinding({ ...item.draft, suppressed }, evidence, tellsAll ? raw : null);
+        survey.takeFinding({ ...item.draft, suppressed }, evidence, raw, tellsAll);
       }
     }
   }

@@ -25,6 +25,8 @@ export interface Subject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
+  /** What tells it from similar ones beside place and message (sarif-sameness.decode.ts). */
+  readonly also?: readonly string[];
   readonly component: PackageName | null;
   /** True when what stands in the path's place is the component itself, version and all. */
   readonly hasNoPath: boolean;

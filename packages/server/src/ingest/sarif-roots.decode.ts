@@ -55,6 +55,9 @@ export class Roots {
   /** Absolute directories, longest first, with what stands for them. */
   readonly #directories: readonly (readonly [string, string])[];
   readonly #checkouts: PathRoots;
+  /** The last id that nothing is said of; most logs have one, or none. */
+  #unknown: { id: string; base: Base } | null = null;
+  #lastLabel: { root: string; label: string } | null = null;
 
   /** `repository` is the analysis's repository in normal form: its name tells checkouts on other machines. */
   constructor(run: JsonObject, repository: string | null, notes: Notes) {
@@ -109,7 +112,10 @@ export class Roots {
   }
 
   #base(id: string): Base {
-    return this.#bases.get(id) ?? { prefix: '', root: nameOf(id) };
+    const known = this.#bases.get(id);
+    if (known !== undefined) return known;
+    if (this.#unknown?.id !== id) this.#unknown = { id, base: { prefix: '', root: nameOf(id) } };
+    return this.#unknown.base;
   }
 
   #relative(path: string): string {
@@ -133,7 +139,12 @@ export class Roots {
   }
 
   #label(root: string): string {
-    return this.#labels.get(root) ?? this.#labelOf(root, root);
+    const known = this.#labels.get(root);
+    if (known !== undefined) return known;
+    if (this.#lastLabel?.root !== root) {
+      this.#lastLabel = { root, label: this.#labelOf(root, root) };
+    }
+    return this.#lastLabel.label;
   }
 
   /** What stands for a root in paths: '' for the checkout, else the name of its id. */

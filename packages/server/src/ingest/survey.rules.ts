@@ -2,11 +2,11 @@
 // against. Nothing is written yet, so the whole upload can still be refused. What is kept of an item are numbers: memory
 // grows by about 100 bytes an item, whatever the item holds.
 
-import { limits } from '@muster/contract/plain';
+import { limits, SEVERITIES } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import type { FindingDraft, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
-import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
+import { EvidenceTable, HashChains, RAW, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
 import { rejectedItemText } from './rejected-item.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
@@ -23,6 +23,22 @@ export interface RejectedItem extends Located {
   readonly item: string | null;
 }
 
+/** A finding that is stored just as the item was sent: a row of evidence, and the rest of what a survey keeps. */
+export interface KnownItem {
+  readonly table: EvidenceTable;
+  readonly row: number;
+  readonly place: ItemPlace;
+  /** Index into SEVERITIES. */
+  readonly severity: number;
+}
+
+/** Ranks from here on are those of suppressed items. */
+const SUPPRESSED = SEVERITIES.length;
+
+/** `severity`: index into SEVERITIES, the worst first. */
+const rankOf = (suppressed: boolean, severity: number): number =>
+  severity + (suppressed ? SUPPRESSED : 0);
+
 /** `rowOf` for items without a row. */
 export const NO_ROW = -1;
 
@@ -36,7 +52,8 @@ export class Survey {
   /** A row for each finding, in the order of the document. */
   readonly evidence = new EvidenceTable();
   readonly #groupOf = new GrowingInts();
-  readonly #suppressed = new GrowingInts();
+  /** Of items that are the same the one with the least is written (`rankOf`). */
+  readonly #ranks = new GrowingInts();
   readonly #rowOf = new GrowingInts();
   readonly #byKey = new Map<string, number>();
 
@@ -52,20 +69,20 @@ export class Survey {
     this.#rowOf.push(NO_ROW);
   }
 
-  /** Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent, if that tells all of it. */
-  takeFinding(draft: FindingDraft, evidence: Evidence, raw: Buffer | null): void {
+  /** Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent; `tellsAll`: it says all of it. */
+  takeFinding(draft: FindingDraft, evidence: Evidence, raw: Buffer, tellsAll = true): void {
     this.tally.received += 1;
-    this.#rowOf.push(this.evidence.add(evidence, raw, draft.startLine));
+    this.#rowOf.push(this.evidence.add(evidence, raw, draft.startLine, tellsAll));
     this.#groupOf.push(this.#group(draft.analysis, draft.asset));
-    this.#suppressed.push(draft.suppressed ? 1 : 0);
+    this.#ranks.push(rankOf(draft.suppressed, SEVERITIES.indexOf(draft.severity)));
   }
 
   /** Takes in the next item, which is a finding whose evidence is known: nothing suppresses it. */
-  takeKnown({ table, row, place }: { table: EvidenceTable; row: number; place: ItemPlace }): void {
+  takeKnown({ table, row, place, severity }: KnownItem): void {
     this.tally.received += 1;
     this.#rowOf.push(this.evidence.addFrom(table, row));
     this.#groupOf.push(this.#group(place.analysis, place.asset));
-    this.#suppressed.push(0);
+    this.#ranks.push(rankOf(false, severity));
   }
 
   /** `item`: its text, as it may be stored; null where it wasn't read. */
@@ -99,30 +116,44 @@ export class Survey {
   }
 
   isSuppressed(row: number): boolean {
-    return this.#suppressed.at(row) === 1;
+    return this.#ranks.at(row) >= SUPPRESSED;
   }
 
   /**
-   * Counts rows that are the same item as an earlier one of their site (`siteOf` a group's number), and returns a mark
-   * for each row: 1 where it repeats one.
+   * Counts rows that are the same item as another one of their site (`siteOf` a group's number), and returns a mark
+   * for each row: 1 where it repeats one. Which of them counts is no matter of order: one that nothing suppresses before one
+   * that is suppressed, then the worse one, then the smaller hash.
    */
   foldRepeats(siteOf: readonly number[]): Uint8Array {
     const { evidence } = this;
     const repeats = new Uint8Array(evidence.length);
     const siteOfRow = (row: number): number => siteOf[this.groupOf(row)] as number;
     const first = new HashChains(evidence, SAMENESS, siteOfRow);
+    // Of those that come more than once: the first row → the one that counts.
+    const chosen = new Map<number, number>();
     for (let row = 0; row < evidence.length; row += 1) {
-      let repeated = false;
+      let same: number | null = null;
       for (const other of first.same(evidence, row)) {
-        repeated =
-          siteOfRow(other) === siteOfRow(row) && evidence.isSameIdentity(row, evidence, other);
-        if (repeated) break;
+        if (siteOfRow(other) !== siteOfRow(row)) continue;
+        if (evidence.isSameIdentity(row, evidence, other)) same = other;
+        if (same !== null) break;
       }
-      if (repeated) repeats[row] = 1;
-      else first.add(row);
+      if (same === null) {
+        first.add(row);
+        continue;
+      }
+      const best = chosen.get(same) ?? same;
+      const isBetter = this.#compare(row, best) < 0;
+      repeats[isBetter ? best : row] = 1;
+      if (isBetter) chosen.set(same, row);
     }
     this.tally.duplicate = repeats.reduce((sum, mark) => sum + mark, 0);
     return repeats;
+  }
+
+  #compare(row: number, other: number): number {
+    const order = this.#ranks.at(row) - this.#ranks.at(other);
+    return order === 0 ? this.evidence.compare(row, RAW, this.evidence, other) : order;
   }
 
   #group(analysis: number, asset: number | null): number {
