@@ -5,7 +5,7 @@
 
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
 import type { Subject } from './sarif-identity.decode.ts';
-import type { ReadLocation } from './sarif-locations.decode.ts';
+import { addressOf, type ReadLocation } from './sarif-locations.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 
@@ -17,15 +17,16 @@ export function samenessTexts(
   subject: Subject,
   run: SarifRun,
 ): string[] {
+  const { notes } = run;
+  const wasPaused = notes.paused;
+  notes.paused = true;
   const texts = [
     endOf(location),
     subject.component?.version ?? '',
     stringOf(rule.component?.guid) ?? stringOf(rule.component?.name) ?? '',
     ...(subject.also ?? []),
+    ...addressTexts(objectOf(location?.raw.physicalLocation), run),
   ];
-  const { notes } = run;
-  const wasPaused = notes.paused;
-  notes.paused = true;
   const around = new Surroundings(location, run, texts);
   const places = listOf(result.locations);
   if (places.length > 1) {
@@ -95,8 +96,26 @@ class Surroundings {
       `${where ?? ''}:${indexOf(region?.startColumn) ?? ''}`,
       stringOf(logical?.fullyQualifiedName) ?? stringOf(logical?.name) ?? '',
       stringOf(message?.text) ?? stringOf(message?.id) ?? '',
+      ...addressTexts(physical, this.#run),
     );
   }
+}
+
+/** Parts in segments in modules; a cycle of parents ends here. */
+const PARENTS_MAX = 16;
+
+/** §3.32: where it is in a binary, with what it is relative to. */
+function addressTexts(physical: JsonObject | null, run: SarifRun): string[] {
+  const texts: string[] = [];
+  const table = listOf(run.raw.addresses);
+  let address = objectOf(physical?.address);
+  while (address !== null && texts.length < PARENTS_MAX) {
+    texts.push(JSON.stringify(addressOf(address, run)));
+    const listed = objectOf(table[indexOf(address.index) ?? -1]);
+    const parent = indexOf(address.parentIndex) ?? indexOf(listed?.parentIndex);
+    address = parent === null ? null : objectOf(table[parent]);
+  }
+  return texts;
 }
 
 const offsetOf = (region: JsonObject | null): number | null =>

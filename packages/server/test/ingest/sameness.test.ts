@@ -30,6 +30,7 @@ const RUN = {
       { name: 'two', rules: [{ id: 'r' }] },
     ],
   },
+  addresses: [{ absoluteAddress: 4096 }, { absoluteAddress: 8192 }],
   threadFlowLocations: [{ location: at('x.c', { startLine: 1 }) }, { location: at('y.c') }],
 };
 
@@ -47,6 +48,12 @@ const ofCtis = (...more: object[]): number[] => {
 const flow = (...locations: unknown[]) => ({
   codeFlows: [{ threadFlows: [{ locations: locations.map((location) => ({ location })) }] }],
 });
+const addressed = (address: object, uri?: string) => ({
+  locations: [
+    { physicalLocation: { address, ...(uri === undefined ? {} : { artifactLocation: { uri } }) } },
+  ],
+});
+const requested = (target: string) => ({ locations: [], webRequest: { target } });
 const step = (uri: string, startLine: number) => at(uri, { startLine });
 
 test('results that differ in more than their beginning are not one item', () => {
@@ -70,6 +77,19 @@ test('results that differ in more than their beginning are not one item', () => 
       { codeFlows: [{ threadFlows: [{ locations: [{ index: 1 }] }] }] },
     ],
     ['stacks', { stacks: [{ frames: [{ location: at('b.c') }] }] }, {}],
+    ['addresses', addressed({ absoluteAddress: 4096 }), addressed({ absoluteAddress: 8192 })],
+    [
+      'addresses in a file',
+      addressed({ absoluteAddress: 4096 }, 'app.exe'),
+      addressed({ absoluteAddress: 8192 }, 'app.exe'),
+    ],
+    ['addresses of the table', addressed({ index: 0 }), addressed({ index: 1 })],
+    [
+      'what addresses are relative to',
+      addressed({ offsetFromParent: 16, parentIndex: 0 }),
+      addressed({ offsetFromParent: 16, parentIndex: 1 }),
+    ],
+    ['ids in web addresses', requested('/orders/1?q=1'), requested('/orders/2?q=1')],
     [
       'the extension',
       { rule: { id: 'r', toolComponent: { index: 0 } } },
