@@ -9,6 +9,7 @@ import { subjectOf } from './ctis-identity.decode.ts';
 import { isBlank, readObject } from './ctis-members.decode.ts';
 import { type FindingParts, isSuppressed, partsOf, suppressionEnd } from './ctis-parts.decode.ts';
 import { type CtisPass, readLocation } from './ctis-places.decode.ts';
+import { samenessTexts } from './ctis-sameness.decode.ts';
 import { type Hidden, hiddenOf, SECRET_TYPES, withoutHidden } from './ctis-secrets.decode.ts';
 import { severityOf } from './ctis-severity.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
@@ -90,11 +91,8 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     message: notes.text(maskSaid(said), limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
-    identity: {
-      kind: subject.kind,
-      content: subject.content,
-      ...(subject.also === undefined ? {} : { also: subject.also }),
-    },
+    identity: { kind: subject.kind, content: subject.content },
+    also: () => samenessTexts(finding, subject, location, pass),
     suppressed: isSuppressed(parts.suppression),
     ...suppressionEnd(parts.suppression, pointer, notes),
     detail: () => detailOf(judged, pass),

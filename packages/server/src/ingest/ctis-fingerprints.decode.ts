@@ -39,7 +39,7 @@ export function readFingerprints(fields: FingerprintFields, notes: Notes): CtisF
   const base = sent === null ? null : baseOf(sent, notes);
   const verdict = sent === null ? null : judgeFingerprint(sent, recipeFieldsOf(fields));
   const weakness = verdict?.weakness ?? null;
-  const own = sent === null || weakness !== null ? null : { fingerprint: sent };
+  const own = sent === null || weakness !== null ? null : { fingerprint: comparedAs(sent) };
   const { usable, ignored } = usableFingerprints([own, objectOf(finding.partial_fingerprints)]);
   return {
     usable,
@@ -48,6 +48,10 @@ export function readFingerprints(fields: FingerprintFields, notes: Notes): CtisF
     recipe: verdict?.recipe ?? null,
   };
 }
+
+/** A hash is the same in capitals (CTIS §8, item 6); in other texts these may say something. */
+const comparedAs = (fingerprint: string): string =>
+  /^[0-9a-f]{16,}$/i.test(fingerprint) ? fingerprint.toLowerCase() : fingerprint;
 
 /** As sent, but never longer than what /ingest/check compares. */
 function baseOf(fingerprint: string, notes: Notes): string {

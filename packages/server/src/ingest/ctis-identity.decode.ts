@@ -21,7 +21,7 @@ export interface CtisSubject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
-  /** Of several vulnerabilities all ids, in an order of their own: they tell equal items from similar ones. */
+  /** Of several vulnerabilities all ids, in an order of their own, and others that tell equal items from similar ones. */
   readonly also?: readonly string[];
   readonly component: PackageName | null;
 }
@@ -72,10 +72,15 @@ export function subjectOf(
   const web3 = objectOf(parts.finding.web3);
   const snippet = location.snippet ?? stringOf(location.raw?.context_snippet);
   const code = snippet ?? stringOf(web3?.vulnerable_pattern);
-  const logical = location.logical ?? contractFunction(web3);
+  const deployed = contractFunction(web3);
+  const logical = location.logical ?? deployed;
   const isNowhere = code === null && logical === null && location.path === null;
   if (resource !== null && isNowhere) return subject('resource', resource);
-  return subject('code', [code, logical]);
+  const about = subject('code', [code, logical]);
+  // What is known by its source is deployed somewhere all the same.
+  return deployed === null || deployed === logical
+    ? about
+    : { ...about, also: [...(about.also ?? []), deployed] };
 }
 
 /** IaC: the resource; compliance: the control. */
@@ -136,8 +141,14 @@ function webContent(finding: JsonObject, location: CtisPlace): (string | null)[]
   ];
 }
 
+/** One contract may stand at one address of several chains, each time with money of its own (CTIS §5.1). */
 function contractFunction(web3: JsonObject | null): string | null {
-  const address = stringOf(web3?.contract_address)?.toLowerCase() ?? '';
+  const sent = stringOf(web3?.contract_address)?.trim() ?? '';
+  // Hexadecimal addresses have capitals as a checksum; in others they are digits.
+  const address = /^0x/i.test(sent) ? sent.toLowerCase() : sent;
   const name = stringOf(web3?.function_selector) ?? stringOf(web3?.function_signature) ?? '';
-  return address === '' && name === '' ? null : `${address}#${name}`;
+  if (address === '' && name === '') return null;
+  const chain = indexOf(web3?.chain_id) ?? stringOf(web3?.chain_id) ?? stringOf(web3?.chain);
+  const where = typeof chain === 'string' ? chain.trim().toLowerCase() : chain;
+  return `${where ?? ''}:${address}#${name}`;
 }

@@ -129,9 +129,12 @@ export interface FindingDraft {
      * Never empty as a whole: with nothing better it is the message.
      */
     readonly content: readonly string[];
-    /** What tells equal items from similar ones beside place and message; it isn't what the finding is known by. */
-    readonly also?: readonly string[];
   };
+  /**
+   * What tells equal items from similar ones beside place and message: ends of regions, further places, ways, versions. It
+   * isn't what the finding is known by. Made when asked for, as `detail` is.
+   */
+  readonly also?: () => readonly string[];
   /** True when the report's own suppression is accepted (SARIF §3.35, CTIS `suppression`). */
   readonly suppressed: boolean;
   /** When that ends, in milliseconds UTC; absent: it has no end. Whether it has ended is `isSuppressedAt`'s to say. */

@@ -13,7 +13,7 @@ export const RECIPE = 1;
  * To be raised with every change to how an item is read: what was stored by an earlier reader is then read again, even
  * where not a byte of it has changed.
  */
-export const READER = 5;
+export const READER = 6;
 
 /** Bytes of a hash that count. 128 bits: chance collisions need 10^19 findings in one scope. */
 export const HASH_BYTES = 16;
@@ -25,9 +25,10 @@ export interface Evidence {
   /** Rule, path and content, or what identifies its kind. */
   readonly content: Buffer;
   /**
-   * What tells items of equal evidence apart: their place and their words, mixed with the evidence. Two items of one report
+   * What tells items of equal evidence apart: their places and their words, mixed with the evidence. Two items of one report
    * that are alike in all three are the same item (counted as `duplicate`); those that differ in the line alone are two
-   * findings.
+   * findings. What moves with the lines of a file is in the last words only: the order of the others is the same in the
+   * next report, so that findings on one line aren't taken for each other (match.rules.ts).
    */
   readonly sameness: Buffer;
 }
@@ -58,11 +59,7 @@ export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
 
 /** Only asked where the hashes are equal already, so that a quick hash is good enough. */
 function samenessOf(draft: FindingDraft, producer: Buffer | null, content: Buffer): Buffer {
-  const [words, more] = quickHash([
-    draft.message,
-    draft.path ?? '',
-    ...(draft.identity.also ?? []),
-  ]);
+  const [words, more] = quickHash([draft.message, draft.path ?? '', ...(draft.also?.() ?? [])]);
   // Where there is no line, an offset stands in for it, below zero.
   const line = draft.startLine ?? -2 - (draft.startOffset ?? -1);
   const place = [words, more, line, draft.startColumn ?? -1];

@@ -73,9 +73,9 @@ export async function evidenceOfScope(
   scope: ScopeKey,
   after: string | null,
   limit: number,
-): Promise<Pick<StoredFinding, 'id' | 'evidence' | 'start_line'>[]> {
+): Promise<Pick<StoredFinding, 'id' | 'evidence' | 'start_line' | 'severity'>[]> {
   return await ofScope(db, tenantId, scope, after, limit)
-    .select(['id', 'evidence', 'start_line'])
+    .select(['id', 'evidence', 'start_line', 'severity'])
     .execute();
 }
 

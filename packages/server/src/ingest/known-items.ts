@@ -4,11 +4,13 @@
 
 import { present } from '../lib/assert.ts';
 import type { Db } from '../db/db.ts';
+import { GrowingInts } from '../lib/growing-ints.ts';
 import type { ItemPlace, Report } from './draft.rules.ts';
 import { EvidenceTable, HashChains, RAW } from './evidence-table.rules.ts';
 import { evidenceOfScope } from './finding.queries.ts';
 import { fallbackDraft, identityOf } from './frame.ts';
 import { assetsByValue, type ScopeKey } from './frame.queries.ts';
+import type { KnownItem } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 /** Rows of evidence read in one statement: 70 bytes each. */
@@ -20,15 +22,10 @@ const KNOWN_PER_ITEM_MAX = 2;
 /** A log may have many thousand runs, each with a scope of its own. */
 const SCOPES_MAX = 100;
 
-/** A row of evidence that stands for an item. */
-export interface KnownItem {
-  readonly table: EvidenceTable;
-  readonly row: number;
-  readonly place: ItemPlace;
-}
-
 interface KnownScope {
   readonly table: EvidenceTable;
+  /** Of each row. */
+  readonly severities: GrowingInts;
   readonly chains: HashChains;
 }
 
@@ -58,7 +55,8 @@ export class KnownItems {
     const { place, scope } = this.#of(list);
     if (place === null || scope === undefined) return null;
     const row = scope.chains.find(raw);
-    return row === null ? null : { table: scope.table, row, place };
+    if (row === null) return null;
+    return { table: scope.table, row, place, severity: scope.severities.at(row) };
   }
 
   #of(list: string): { readonly place: ItemPlace | null; readonly scope: KnownScope | undefined } {
@@ -91,13 +89,14 @@ export async function readKnown(
     const { tool, category } = present(report.analyses[place.analysis], 'the analysis of a list');
     const assetId = await storedAsset(db, upload, report, place.asset);
     const table = new EvidenceTable();
+    const severities = new GrowingInts();
     if (assetId !== null) {
-      await fill(db, upload.tenant_id, { assetId, tool, category }, table, room);
+      await fill(db, upload.tenant_id, { assetId, tool, category }, table, severities, room);
     }
     room -= table.length;
     const chains = new HashChains(table, RAW);
     for (let row = 0; row < table.length; row += 1) if (table.has(row, RAW)) chains.add(row);
-    scopes.set(scopeKey(report, place), { table, chains });
+    scopes.set(scopeKey(report, place), { table, severities, chains });
   }
   return new KnownItems(report, scopes);
 }
@@ -120,11 +119,15 @@ async function fill(
   tenantId: string,
   scope: ScopeKey,
   table: EvidenceTable,
+  severities: GrowingInts,
   rowsMax: number,
 ): Promise<void> {
   for (let after: string | null = null; table.length < rowsMax; ) {
     const page = await evidenceOfScope(db, tenantId, scope, after, PAGE_ROWS);
-    for (const row of page) table.addPacked(row.evidence, row.start_line);
+    for (const row of page) {
+      table.addPacked(row.evidence, row.start_line);
+      severities.push(row.severity);
+    }
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE_ROWS) return;
     after = last.id;

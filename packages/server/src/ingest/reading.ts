@@ -3,6 +3,7 @@
 // ingest story before anything is written.
 
 import { isUtf8 } from 'node:buffer';
+import { crc32 } from 'node:zlib';
 import { limits } from '@muster/contract/plain';
 import { openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
@@ -110,7 +111,7 @@ export async function surveyItems(
       const raw = known.hasAny(list) ? raws.of(list, bytes) : DUE;
       const same = raw === DUE ? null : known.find(list, raw);
       if (same !== null) {
-        survey.takeKnown(same);
+        survey.takeKnown(same, crc32(bytes));
         continue;
       }
       const before = pass.notes.taken;
@@ -126,7 +127,8 @@ export async function surveyItems(
         const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
         const suppressed = isSuppressedAt(item.draft, upload.received_at);
         const evidence = evidenceOf(item.draft, secretKey);
-        survey.takeFinding(item.draft, suppressed, evidence, tellsAll ? raw : null);
+        const told = tellsAll ? raw : null;
+        survey.takeFinding(item.draft, suppressed, evidence, told, crc32(bytes));
       }
     }
   }

@@ -25,6 +25,8 @@ export interface Subject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
+  /** What tells it from similar ones beside place and message (sarif-sameness.decode.ts). */
+  readonly also?: readonly string[];
   readonly component: PackageName | null;
   /** True when what stands in the path's place is the component itself, version and all. */
   readonly hasNoPath: boolean;
@@ -113,8 +115,8 @@ export function subjectOf(
   const isCode = isFile && code.some((part) => part !== null);
   const url = place?.rawUrl ?? (isCode ? null : webTarget(request));
   if (url !== null) {
-    const content = webContent(url, request, properties, location);
-    return subject('web', isFile ? [...content, place.path] : content);
+    const { content, also } = webContent(url, request, properties, location);
+    return { ...subject('web', isFile ? [...content, place.path] : content), also };
   }
   const network = networkContent(properties, location);
   if (network !== null) return subject('network', network);
@@ -199,27 +201,56 @@ function webRequestOf(result: JsonObject, run: RunFacts): JsonObject | null {
   return listed === null ? own : { ...listed, ...own };
 }
 
+/**
+ * Where a request went (RFC 9112 §3.2): mostly its target is a path, and the header `Host` says on which host. Over which
+ * scheme isn't said then, and doesn't matter.
+ */
 function webTarget(request: JsonObject | null): string | null {
-  const target = stringOf(request?.target);
-  return target !== null && isHttpUri(target) ? target : null;
+  const target = stringOf(request?.target)?.trim() ?? null;
+  if (target === null || isHttpUri(target)) return target;
+  if (AUTHORITY.test(target)) return `http://${target}/`;
+  if (target !== '*' && !target.startsWith('/')) return null;
+  const host = hostOf(objectOf(request?.headers)) ?? NO_HOST;
+  const scheme = host.endsWith(':443') ? 'https' : 'http';
+  return `${scheme}://${host}${target === '*' ? '/*' : target}`;
 }
 
-/** Parameter names of scanners; axe names the element instead, as a logical location. */
+/** `host:port`, as the target of CONNECT. */
+const AUTHORITY = /^[^\s/?#@\\:]+:\d{1,5}$/;
+
+/** What stands for a host that isn't said; a name that nothing has (RFC 6761 §6.4). */
+const NO_HOST = 'unsaid.invalid';
+
+function hostOf(headers: JsonObject | null): string | null {
+  for (const name of headers === null ? [] : Object.keys(headers).sort()) {
+    const host = /^(?:host|:authority)$/i.test(name)
+      ? stringOf(headers?.[name])?.trim()
+      : undefined;
+    if (host !== undefined && /^[^\s/?#@\\]{1,255}$/.test(host)) return host;
+  }
+  return null;
+}
+
+/**
+ * Parameter names of scanners; axe names the element instead, as a logical location. Where neither is said it is the names of
+ * all that was sent, in the query or in a form. What `also` has tells apart what differs in ids and other names only.
+ */
 function webContent(
   url: string,
   request: JsonObject | null,
   properties: JsonObject | null,
   location: ReadLocation | null,
-): (string | null)[] {
+): { content: (string | null)[]; also: string[] } {
   const place = webPlaceOf(url);
+  const sent = Object.keys(objectOf(request?.parameters) ?? {});
+  const query = place?.queryNames ?? '';
+  const all = query === '' ? sent : [...query.split(','), ...sent];
+  const names = sent.length === 0 ? query : [...new Set(all)].sort().join(',');
   const method = stringOf(request?.method)?.toUpperCase() ?? null;
   const parameter =
-    stringOf(properties?.parameter) ??
-    stringOf(properties?.param) ??
-    location?.logical ??
-    place?.queryNames ??
-    null;
-  return [method, place === null ? redactUrl(url) : `${place.host}${place.template}`, parameter];
+    stringOf(properties?.parameter) ?? stringOf(properties?.param) ?? location?.logical ?? names;
+  const address = place === null ? redactUrl(url) : `${place.host}${place.template}`;
+  return { content: [method, address, parameter], also: [place?.address ?? address, names] };
 }
 
 function networkContent(properties: JsonObject | null, location: ReadLocation | null) {

@@ -236,7 +236,7 @@ function relationshipsOf(raw: JsonObject, rule: RuleFacts, run: SarifRun, hide: 
 }
 
 /** §3.32, through the run's table of addresses when an index is given. */
-function addressOf(value: unknown, run: SarifRun): DetailAddress | null {
+export function addressOf(value: unknown, run: SarifRun): DetailAddress | null {
   const own = objectOf(value);
   if (own === null) return null;
   const listed = objectOf(listOf(run.raw.addresses)[indexOf(own.index) ?? -1]);

@@ -23,6 +23,7 @@ import { messageText, withoutLinks } from './sarif-message.decode.ts';
 import { suppressionsOf } from './sarif-provenance.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
+import { samenessTexts } from './sarif-sameness.decode.ts';
 import {
   secretValuesOf,
   showsSecret,
@@ -144,6 +145,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     identity: { kind: subject.kind, content: subject.content },
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
     ...endOf(suppressions),
+    also: () => samenessTexts(result, rule, location, subject, run),
     detail: () => detailOf(result, read, run),
   };
 }

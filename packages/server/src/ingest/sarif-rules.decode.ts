@@ -123,7 +123,7 @@ export class RuleBook {
       // An index into a component that isn't there leads nowhere, least of all into the driver.
       const usable = component !== null && target === null ? null : index;
       const found = this.#locate(id, guid, usable, target);
-      facts = this.#factsOf(id, found);
+      facts = this.#factsOf(id, found, found?.component ?? target ?? this.#components[0]);
       if (key.length > KEY_CHARS_MAX) return facts;
       if (this.#byReference.size >= REMEMBERED_MAX) {
         this.#byReference.clear();
@@ -185,9 +185,8 @@ export class RuleBook {
   }
 
   /** What the translations of the rule's component say of it. */
-  #translated(id: string | null, found: Found | null): Translated {
+  #translated(id: string | null, found: Found | null, component?: Component): Translated {
     if (this.#translations.length === 0) return UNTRANSLATED;
-    const component = found?.component ?? this.#components[0];
     const those = this.#translations.filter((one) => {
       const named = one.of === null ? this.#components[0] : this.#componentNamed(one.of);
       return named === component;
@@ -195,7 +194,8 @@ export class RuleBook {
     return translated(those, stringOf(found?.rule.id)?.trim() ?? id, stringOf(found?.rule.guid));
   }
 
-  #factsOf(id: string | null, found: Found | null): RuleFacts {
+  /** `component`: whose rule it is, described or not. */
+  #factsOf(id: string | null, found: Found | null, component?: Component): RuleFacts {
     const raw = found?.rule ?? null;
     const notes = this.#notes;
     const ruleId = notes.text(id ?? stringOf(raw?.id)?.trim() ?? '', limits.ruleIdCharsMax);
@@ -205,7 +205,7 @@ export class RuleBook {
     const level = configuration?.level;
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
-    const other = this.#translated(id, found);
+    const other = this.#translated(id, found, component);
     const textOf = (member: 'shortDescription' | 'fullDescription' | 'help'): string | null => {
       for (const one of [raw, ...other.rules]) {
         const text = textOfMultiformat(one?.[member]);
@@ -237,7 +237,7 @@ export class RuleBook {
         precision,
         notes,
       ),
-      component: found?.component.raw ?? this.#components[0]?.raw ?? null,
+      component: component?.raw ?? null,
       translated: other.strings,
     };
   }

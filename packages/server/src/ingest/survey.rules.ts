@@ -2,7 +2,7 @@
 // against. Nothing is written yet, so the whole upload can still be refused. What is kept of an item are numbers: memory
 // grows by about 100 bytes an item, whatever the item holds.
 
-import { limits } from '@muster/contract/plain';
+import { limits, SEVERITIES } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import type { FindingDraft, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
@@ -23,15 +23,30 @@ export interface RejectedItem extends Located {
   readonly item: string | null;
 }
 
+/** A finding that is stored just as the item was sent: a row of evidence, and the rest of what a survey keeps. */
+export interface KnownItem {
+  readonly table: EvidenceTable;
+  readonly row: number;
+  readonly place: ItemPlace;
+  /** Index into SEVERITIES. */
+  readonly severity: number;
+}
+
+/** Ranks from here on are those of suppressed items. */
+const SUPPRESSED = SEVERITIES.length;
+
+/** `severity`: index into SEVERITIES, the worst first. */
+const rankOf = (suppressed: boolean, severity: number): number =>
+  severity + (suppressed ? SUPPRESSED : 0);
+
 /** `rowOf` for items without a row. */
 export const NO_ROW = -1;
 
 /** Stands for the hash of an item as it was sent that is still to be made. */
 export const DUE = 'due';
 
-// What is marked of a row.
-const SUPPRESSED = 1;
-const RAW_DUE = 2;
+/** A mark beside the rank: the hash of the item as it was sent is still to be made. */
+const RAW_DUE = 1 << 8;
 
 export class Survey {
   /** What reading the items had to tolerate. */
@@ -43,7 +58,10 @@ export class Survey {
   /** A row for each finding, in the order of the document. */
   readonly evidence = new EvidenceTable();
   readonly #groupOf = new GrowingInts();
+  /** Of each row its rank (`rankOf`), and whether RAW_DUE. */
   readonly #marks = new GrowingInts();
+  /** Of items of one rank that are the same the one with the least is written. */
+  readonly #ties = new GrowingInts();
   readonly #rowOf = new GrowingInts();
   readonly #byKey = new Map<string, number>();
 
@@ -59,26 +77,33 @@ export class Survey {
     this.#rowOf.push(NO_ROW);
   }
 
-  /** Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent, if that tells all of it. */
+  /**
+   * Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent, if that tells all of it. `tie`: a
+   * number of its bytes, by which one is chosen among several that are the same item.
+   */
   takeFinding(
     draft: FindingDraft,
     suppressed: boolean,
     evidence: Evidence,
     raw: Buffer | typeof DUE | null,
+    tie: number,
   ): void {
     this.tally.received += 1;
     const known = raw === DUE ? null : raw;
     this.#rowOf.push(this.evidence.add(evidence, known, draft.startLine));
     this.#groupOf.push(this.#group(draft.analysis, draft.asset));
-    this.#marks.push((suppressed ? SUPPRESSED : 0) | (raw === DUE ? RAW_DUE : 0));
+    const rank = rankOf(suppressed, SEVERITIES.indexOf(draft.severity));
+    this.#marks.push(rank | (raw === DUE ? RAW_DUE : 0));
+    this.#ties.push(tie);
   }
 
-  /** Takes in the next item, which is a finding whose evidence is known: nothing suppresses it. */
-  takeKnown({ table, row, place }: { table: EvidenceTable; row: number; place: ItemPlace }): void {
+  /** Takes in the next item, which is a finding whose evidence is known: nothing suppresses it. `tie`: as of takeFinding. */
+  takeKnown({ table, row, place, severity }: KnownItem, tie: number): void {
     this.tally.received += 1;
     this.#rowOf.push(this.evidence.addFrom(table, row));
     this.#groupOf.push(this.#group(place.analysis, place.asset));
-    this.#marks.push(0);
+    this.#marks.push(rankOf(false, severity));
+    this.#ties.push(tie);
   }
 
   /** `item`: its text, as it may be stored; null where it wasn't read. */
@@ -112,7 +137,11 @@ export class Survey {
   }
 
   isSuppressed(row: number): boolean {
-    return (this.#marks.at(row) & SUPPRESSED) !== 0;
+    return this.#rank(row) >= SUPPRESSED;
+  }
+
+  #rank(row: number): number {
+    return this.#marks.at(row) & ~RAW_DUE;
   }
 
   /** The hash of the item as it was sent belongs to the row's evidence, but isn't there. */
@@ -121,26 +150,40 @@ export class Survey {
   }
 
   /**
-   * Counts rows that are the same item as an earlier one of their site (`siteOf` a group's number), and returns a mark
-   * for each row: 1 where it repeats one.
+   * Counts rows that are the same item as another one of their site (`siteOf` a group's number), and returns a mark
+   * for each row: 1 where it repeats one. Which of them counts is no matter of order: one that nothing suppresses before one
+   * that is suppressed, then the worse one, then the one with the smaller number of its bytes.
    */
   foldRepeats(siteOf: readonly number[]): Uint8Array {
     const { evidence } = this;
     const repeats = new Uint8Array(evidence.length);
     const siteOfRow = (row: number): number => siteOf[this.groupOf(row)] as number;
     const first = new HashChains(evidence, SAMENESS, siteOfRow);
+    // Of those that come more than once: the first row → the one that counts.
+    const chosen = new Map<number, number>();
     for (let row = 0; row < evidence.length; row += 1) {
-      let repeated = false;
+      let same: number | null = null;
       for (const other of first.same(evidence, row)) {
-        repeated =
-          siteOfRow(other) === siteOfRow(row) && evidence.isSameIdentity(row, evidence, other);
-        if (repeated) break;
+        if (siteOfRow(other) !== siteOfRow(row)) continue;
+        if (evidence.isSameIdentity(row, evidence, other)) same = other;
+        if (same !== null) break;
       }
-      if (repeated) repeats[row] = 1;
-      else first.add(row);
+      if (same === null) {
+        first.add(row);
+        continue;
+      }
+      const best = chosen.get(same) ?? same;
+      const isBetter = this.#compare(row, best) < 0;
+      repeats[isBetter ? best : row] = 1;
+      if (isBetter) chosen.set(same, row);
     }
     this.tally.duplicate = repeats.reduce((sum, mark) => sum + mark, 0);
     return repeats;
+  }
+
+  #compare(row: number, other: number): number {
+    const order = this.#rank(row) - this.#rank(other);
+    return order === 0 ? this.#ties.at(row) - this.#ties.at(other) : order;
   }
 
   #group(analysis: number, asset: number | null): number {

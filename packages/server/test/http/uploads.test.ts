@@ -128,6 +128,19 @@ for (const backend of BACKENDS) {
   });
 
   describe(`items that are known by their bytes on ${backend}`, { concurrency: false }, () => {
+    test('which of two that are the same item counts is no matter of their order', async () => {
+      const at = `/ingest/sarif?repository_url=${fresh()}`;
+      const one = (more: Fields): Fields => sarifResult({ rule: 'r', path: 'src/r.js', more });
+      const [low, high] = [one({ level: 'note' }), one({ level: 'error' })];
+      const quiet = one({ level: 'error', suppressions: [{ kind: 'inSource' }] });
+      const first = addsUp(await receiptOf(sarif([low, quiet, high]), at));
+      assert.equal(first['created'], 1);
+      for (const results of [[high, low], [low, high], [high], [high, quiet, low]]) {
+        const { unchanged, duplicate } = addsUp(await receiptOf(sarif(results), at));
+        assert.deepEqual([unchanged, duplicate], [1, results.length - 1]);
+      }
+    });
+
     test('they get the outcomes and warnings that reading them would give', async () => {
       const at = `/ingest/sarif?repository_url=${fresh()}`;
       const item = (rule: string, more: Fields = {}): Fields =>

@@ -240,6 +240,13 @@ test('a recipe that hashed the raw secret is recognised, and the secret is not s
   assert.deepEqual(judged(finding).ignored, { fingerprint: 'hashes the line number' });
 });
 
+test('a hash in capitals is the same hash, and is asked about as it was sent', () => {
+  const fingerprint = 'AB'.repeat(32);
+  const { usable, baseFingerprint } = judged({ fingerprint });
+  assert.deepEqual([usable, baseFingerprint], ['ab'.repeat(32), fingerprint]);
+  assert.equal(judged({ fingerprint: 'Rule-A:main.tf' }).usable, 'Rule-A:main.tf');
+});
+
 test('fingerprints of old SDKs are known to hash the line, with the value and without', () => {
   const fields = { ...NOTHING, path: 'a.env', rule: 'aws', startLine: 7, secrets: ['AKIA***MPLE'] };
   const digest = sha256Hex('AKIA***MPLE').slice(0, 8);

@@ -62,6 +62,28 @@ test('findings that differ only in the further vulnerabilities that they name ar
   assert.notDeepEqual(evidenceOfRead(a).sameness, evidenceOfRead(b).sameness);
 });
 
+test('one function of one contract on two chains is two findings', () => {
+  const on = (more: object) => ({
+    type: 'web3',
+    web3: { contract_address: '0xAbC', function_signature: 'f()', ...more },
+  });
+  const all = [{}, { chain_id: 1 }, { chain_id: 137 }, { chain: 'bsc' }, { chain: 'near' }];
+  assert.equal(distinct(all.map(on)), all.length);
+  assert.equal(distinct([on({ chain_id: 1 }), on({ chain_id: 1, chain: 'ethereum' })]), 1);
+  assert.equal(
+    distinct([on({ chain: 'bsc' }), on({ chain: ' BSC', contract_address: '0xabc' })]),
+    1,
+  );
+  // Other addresses than hexadecimal ones depend on case.
+  assert.equal(distinct([on({ contract_address: 'So1' }), on({ contract_address: 'so1' })]), 2);
+  const source = { location: { path: 'a.sol', logical_location: { name: 'f' } } };
+  const [one, other] = drafts(
+    decodeCtis(ctis([1, 137].map((chain_id) => ({ ...COMMON, ...source, ...on({ chain_id }) })))),
+  ).map(evidenceOfRead);
+  assert.deepEqual(one?.content, other?.content, 'it is known by its source');
+  assert.notDeepEqual(one?.sameness, other?.sameness);
+});
+
 test('a control that a finding is mapped to is not what the finding is about', () => {
   const compliance = { framework: 'pci-dss', control_id: '6.2', result: 'fail' };
   const packages = ['openssl', 'libssl'].map((name) => ({

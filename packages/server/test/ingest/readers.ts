@@ -86,12 +86,26 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
         if (read.outcome !== 'finding') yield read;
         else {
           const { draft } = read;
-          yield { outcome: 'finding', draft: { ...draft, detail: draft.detail() } };
+          yield {
+            outcome: 'finding',
+            draft: { ...draft, ...alsoOf(draft), detail: draft.detail() },
+          };
         }
       }
       itemNotes = reader.notes;
     },
   };
+}
+
+const SAME = new Map<string, () => readonly string[]>();
+
+/** Equal texts are one function, so that drafts can be compared. */
+function alsoOf(draft: FindingDraft): Pick<FindingDraft, 'also'> {
+  const texts = draft.also?.() ?? [];
+  const key = JSON.stringify(texts);
+  const also = SAME.get(key) ?? (() => texts);
+  SAME.set(key, also);
+  return { also };
 }
 
 export function readJson(url: URL): unknown {

@@ -75,6 +75,39 @@ test('a request beside a file tells how the defect was reached, not where it is'
   assert.equal(oneResult({ webRequest, locations: [] }).identity.kind, 'web');
 });
 
+test('a request whose target is a path is told by its host, method, path and parameters', () => {
+  const of = (webRequest: object, more: object = {}) => {
+    const { identity } = oneResult({ webRequest, locations: [], ...more });
+    assert.equal(identity.kind, 'web');
+    return identity.content.join(' ');
+  };
+  const headers = (host: string) => ({ Accept: '*/*', host });
+  const different = [
+    of({ target: '/a?q=1' }),
+    of({ target: '/b?q=1' }),
+    of({ target: '/a?q=1', headers: headers('one.test') }),
+    of({ target: '/a?q=1', headers: headers('two.test:8080') }),
+    of({ target: '/a?p=1' }),
+    of({ target: '/a', method: 'POST', parameters: { user: 'x' } }),
+    of({ target: '/a', method: 'POST', parameters: { pass: 'x' } }),
+    of({ target: '/a', method: 'POST', parameters: { pass: 'x', user: 'x' } }),
+    of({ target: 'one.test:8443', method: 'CONNECT' }),
+    of({ target: '*', method: 'OPTIONS', headers: headers('one.test') }),
+  ];
+  assert.equal(new Set(different).size, different.length);
+  assert.equal(of({ target: '/a?q=2', headers: headers('one.test') }), different[2]);
+  assert.equal(of({ target: 'http://one.test/a?q=1' }), different[2]);
+  assert.equal(
+    of({ target: 'https://one.test/a' }),
+    of({ target: '/a', headers: { ':authority': 'one.test:443' } }),
+  );
+  const fields = { user: '1', pass: '2' };
+  assert.equal(of({ target: '/a', method: 'POST', parameters: fields }), different[7]);
+  // What the scanner itself calls the parameter goes first.
+  const param = { properties: { param: 'user' } };
+  assert.equal(of({ target: '/a', method: 'POST', parameters: fields }, param), different[5]);
+});
+
 test('a log whose runs are null has none, and says so', () => {
   const report = decodeSarif({ version: '2.1.0', runs: null }, {});
   assert.deepEqual([...report.items()], []);

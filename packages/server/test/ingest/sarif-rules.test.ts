@@ -209,6 +209,20 @@ test('a policy goes before the invocation and the rule, for the rules of its own
   assert.equal(oneResult(named, elsewhere).detail.level, 'error');
 });
 
+test('the words of a rule that its component doesn’t describe are looked for in that component', () => {
+  const strings = (value: string) => ({ globalMessageStrings: { x: { text: value } } });
+  const tool = {
+    driver: { name: 'Tool', ...strings('driver') },
+    extensions: [{ name: 'e', ...strings('extension') }],
+  };
+  const said = (rule?: object) =>
+    oneResult({ message: { id: 'x' }, ...(rule && { rule }) }, { tool }).message;
+  assert.equal(said({ toolComponent: { name: 'e' } }), 'extension');
+  assert.equal(said({ toolComponent: { index: 0 } }), 'extension');
+  assert.equal(said({ toolComponent: { name: 'nobody' } }), 'driver');
+  assert.equal(said(), 'driver');
+});
+
 test('a translation says what the tool’s own component leaves out, in the run’s language first', () => {
   const text = (value: string) => ({ text: value });
   const strings = { own: text('own'), both: text('driver') };

@@ -210,7 +210,7 @@ test('the same finding on very many assets repeats nothing, and is told apart at
   const assets = Array.from({ length: 200_000 }, (_, asset) => asset);
   for (const asset of [...assets, 7]) {
     const sent = { ...draft, asset, detail: () => draft.detail };
-    survey.takeFinding(sent, false, evidence, Buffer.alloc(32));
+    survey.takeFinding(sent, false, evidence, Buffer.alloc(32), 0);
   }
   const repeats = survey.foldRepeats(assets);
   assert.equal(survey.tally.duplicate, 1);
@@ -230,7 +230,7 @@ test('every item of a report has one outcome, and refused or not the receipt add
         else {
           const draft = { ...item.draft, detail: () => item.draft.detail };
           const evidence = evidenceOf(draft, Buffer.alloc(32));
-          survey.takeFinding(draft, draft.suppressed, evidence, Buffer.alloc(32));
+          survey.takeFinding(draft, draft.suppressed, evidence, Buffer.alloc(32), 0);
         }
       }
       const repeats = survey.foldRepeats(survey.groups.map((_, group) => group));

@@ -1,0 +1,50 @@
+// What tells a CTIS finding from another of the same rule, words and beginning: ids, version, where it ends, further places,
+// its data flow. Lines are counted from the finding's own where they are in its file. Only for telling items of one report
+// apart (evidence.rules.ts); nothing is known again by it. Called by ctis-finding.decode.ts.
+
+import type { CtisSubject } from './ctis-identity.decode.ts';
+import { type CtisPass, type CtisPlace, placeOf } from './ctis-places.decode.ts';
+import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
+
+/** Texts to be hashed. What is noted of places is noted where they are shown. */
+export function samenessTexts(
+  finding: JsonObject,
+  subject: CtisSubject,
+  location: CtisPlace,
+  pass: CtisPass,
+): string[] {
+  const { raw, startLine } = location;
+  const end = (indexOf(raw?.end_line) ?? startLine ?? 0) - (startLine ?? 0);
+  const texts = [
+    `${end}:${indexOf(raw?.end_column) ?? ''}`,
+    subject.component?.version ?? '',
+    ...(subject.also ?? []),
+  ];
+  const { notes } = pass;
+  const wasPaused = notes.paused;
+  notes.paused = true;
+  const add = (place: CtisPlace, more: readonly unknown[]): void => {
+    const from = place.path === location.path ? (startLine ?? 0) : 0;
+    const where = place.startLine === null ? '' : `${place.startLine - from}`;
+    texts.push(place.path ?? '', `${where}:${place.startColumn ?? ''}`, place.logical ?? '');
+    for (const text of more) texts.push(stringOf(text) ?? '');
+  };
+  for (const entry of listOf(finding.related_locations)) {
+    const related = objectOf(entry);
+    if (related !== null) add(placeOf(related, pass), []);
+  }
+  const flow = objectOf(finding.data_flow);
+  for (const name of flow === null ? [] : STEP_LISTS) {
+    texts.push(name);
+    for (const entry of listOf(flow?.[name])) {
+      const step = objectOf(entry);
+      if (step === null) continue;
+      const place = { path: step.path, start_line: step.line, start_column: step.column };
+      add(placeOf(place, pass), [step.function, step.label]);
+    }
+  }
+  notes.paused = wasPaused;
+  return texts;
+}
+
+const STEP_LISTS = ['sources', 'intermediates', 'sanitizers', 'sinks'] as const;
