@@ -21,6 +21,7 @@ import { rehearse } from './rehearse.ts';
 import { holdScopes, markStale, settleSites, type Site } from './sites.ts';
 import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
+import { ReaderDefects } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
 import { batchCounts, type ShownOfReport } from './upload-work.queries.ts';
 import { BatchWriter, readItems } from './write-batches.ts';
@@ -37,7 +38,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   let shown: ShownOfReport = {};
   try {
-    const opened = await openReport(upload, source);
+    const opened = await openReport(deps, upload, source);
     shown = shownOf(upload, opened);
     const reading = { ...opened, report: await placeCleanScan(db, upload, opened.report) };
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
@@ -94,7 +95,8 @@ async function applyReport(
     const plan = await makePlan(db, survey, sites, committed, round);
     const judged = { report, survey, plan, committed };
     const items = source.items(document, lists);
-    details.push(await readItems(judged, items, new BatchWriter(deps, hold)));
+    const defects = new ReaderDefects(deps, upload);
+    details.push(await readItems(judged, items, new BatchWriter(deps, hold), defects));
     for (const [site, absence] of plan.absences) absences.set(site, absence);
   }
   await finish(deps, hold, {

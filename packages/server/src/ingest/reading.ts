@@ -11,17 +11,20 @@ import { TooManyItems } from './document-scan.decode.ts';
 import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import {
   isSuppressedAt,
+  type Item,
+  type ItemPass,
   type Located,
   type OpenReport,
   type Report,
   type UploadContext,
 } from './draft.rules.ts';
-import { contextHash, evidenceOf, rawHash } from './evidence.rules.ts';
+import { contextHash, type Evidence, evidenceOf, rawHash } from './evidence.rules.ts';
 import { readKnown } from './known-items.ts';
 import type { IngestDeps } from './lease.ts';
 import { Notes } from './report-notes.decode.ts';
 import { openSarif } from './sarif.decode.ts';
 import { hasTooManyItems, Survey } from './survey.rules.ts';
+import { ReaderDefects, unreadable } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 /** A report whose frame was read, and the document that its items are still in. */
@@ -37,7 +40,11 @@ export interface Reading {
  * The first pass: the frame; and another one where the frame alone doesn't say what the items are about. Throws
  * DocumentRefused, TooManyItems, DocumentFault and Problems of the body.
  */
-export async function openReport(upload: UploadRow, source: DocumentSource): Promise<Reading> {
+export async function openReport(
+  deps: IngestDeps,
+  upload: UploadRow,
+  source: DocumentSource,
+): Promise<Reading> {
   const { document, frameBytes } = await source.scan();
   const notes = new Notes();
   if (!isUtf8(frameBytes)) notes.warn('', 'invalid_utf8', NOT_UTF8);
@@ -47,9 +54,17 @@ export async function openReport(upload: UploadRow, source: DocumentSource): Pro
   const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
   if (hasStrays(document, lists)) await source.mustBeJson();
   if (look !== null) {
+    const defects = new ReaderDefects(deps, upload);
     for await (const items of source.items(document, lists)) {
       for (const { bytes, list, index } of items) {
-        if (bytes !== null) look(parseItem(bytes), list, index);
+        if (bytes === null) continue;
+        const value = parseItem(bytes);
+        try {
+          look(value, list, index);
+        } catch (error) {
+          // The pass that judges the items meets it again.
+          defects.tell(`${list}/${index}`, error);
+        }
       }
     }
   }
@@ -96,6 +111,7 @@ export async function surveyItems(
   const { database, secretKey } = deps;
   const pass = report.pass();
   const survey = new Survey(pass.notes);
+  const defects = new ReaderDefects(deps, upload);
   const counts = new Map([...lists].map((list) => [list, document.lists.get(list)?.count ?? 0]));
   const known = await readKnown(database.tenant(upload.tenant_id), upload, report, counts);
   // Items come list by list: only the last one's context is kept.
@@ -124,18 +140,41 @@ export async function surveyItems(
       if (members !== countMembers(value)) {
         warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
       }
-      const item = pass.read(value, list, index);
+      const item = judged(pass, value, list, index, secretKey, defects);
       if (item.outcome !== 'finding') survey.take(item, value);
       else {
         // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone: a suppression ends.
         const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
         const suppressed = isSuppressedAt(item.draft, upload.received_at);
-        const evidence = evidenceOf(item.draft, secretKey);
-        survey.takeFinding({ ...item.draft, suppressed }, evidence, tellsAll ? raw : null);
+        survey.takeFinding({ ...item.draft, suppressed }, item.evidence, tellsAll ? raw : null);
       }
     }
   }
   return survey;
+}
+
+type Judged =
+  | Exclude<Item, { outcome: 'finding' }>
+  | (Extract<Item, { outcome: 'finding' }> & { readonly evidence: Evidence });
+
+/** The outcome of one item; whatever is thrown on the way is a defect of the reader, and rejects this item alone. */
+function judged(
+  pass: ItemPass,
+  value: unknown,
+  list: string,
+  index: number,
+  secretKey: Buffer,
+  defects: ReaderDefects,
+): Judged {
+  try {
+    const item = pass.read(value, list, index);
+    if (item.outcome !== 'finding') return item;
+    return { ...item, evidence: evidenceOf(item.draft, secretKey) };
+  } catch (error) {
+    const pointer = `${list}/${index}`;
+    defects.tell(pointer, error);
+    return { outcome: 'rejected', rejection: unreadable(pointer) };
+  }
 }
 
 function excessive(pointer: string, excess: ScannedItem['excess']): Located {

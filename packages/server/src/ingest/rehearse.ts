@@ -14,6 +14,7 @@ import { addCounts, noBatch } from './receipt.rules.ts';
 import { settleSites } from './sites.ts';
 import { slicesWithin } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
+import { ReaderDefects } from './unreadable.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { readItems, rowsOf, type Sink } from './write-batches.ts';
 
@@ -40,7 +41,8 @@ export async function rehearse(
   const plan = await makePlan(db, survey, sites, committed);
   const counter = new Counter(db);
   const judged = { report, survey, plan, committed };
-  const details = await readItems(judged, source.items(document, lists), counter);
+  const defects = new ReaderDefects(deps, upload);
+  const details = await readItems(judged, source.items(document, lists), counter, defects);
   const done: Finished = {
     report,
     survey,

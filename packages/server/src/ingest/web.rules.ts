@@ -17,8 +17,9 @@ export interface WebPlace {
 
 /** Takes an http(s) URL apart; null when it can't be parsed. */
 export function webPlaceOf(url: string): WebPlace | null {
-  if (!URL.canParse(url)) return null;
-  const parsed = new URL(url);
+  // Not canParse: it says yes to hosts that are too long to be parsed.
+  const parsed = URL.parse(url);
+  if (parsed === null) return null;
   const names = new Set<string>();
   for (const [name] of parsed.searchParams) names.add(name);
   return {
