@@ -49,7 +49,8 @@ export function readLocation(value: unknown, run: SarifRun): ReadLocation | null
   const { startLine } = region;
   let snippet = snippetOf(region.raw);
   if (snippet === null && artifact !== null && startLine !== null) {
-    snippet = run.sources.lines(artifact, startLine, region.endLine ?? startLine);
+    const { endLine, startColumn } = region;
+    snippet = run.sources.lines(artifact, startLine, endLine ?? startLine, startColumn);
   }
   return {
     place: artifact === null ? NOWHERE : run.places.of(artifact),
