@@ -83,7 +83,7 @@ interface Known {
 
 /** Everything but the identity is read anew, from what may be shown of the result. */
 function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
-  const values = secretValuesOf(result, known.location?.snippet ?? null);
+  const values = secretValuesOf(result, known.location?.snippet ?? null, known.message);
   const shown = withoutSecrets(result, values);
   const said = messageText(shown.message, known.rule);
   const read = {

@@ -160,7 +160,8 @@ export class RuleBook {
     for (let level = 0; found === null && part?.includes('/'); level += 1) {
       if (level === LEVELS_MAX) {
         const detail = `The rule's id has many levels; it was looked for under the nearest ${LEVELS_MAX} only.`;
-        this.#notes.warn(this.#notes.at, 'rule_levels_cut', detail);
+        const { at } = this.#notes;
+        this.#notes.warn(at, 'rule_levels_cut', detail);
         break;
       }
       const parent: string = part.slice(0, part.lastIndexOf('/'));

@@ -125,8 +125,9 @@ function readContent(draft: FindingDraft, notes: Notes, defects: ReaderDefects):
   try {
     return contentOf(draft);
   } catch (error) {
-    defects.tell(draft.pointer, error);
-    notes.warn(draft.pointer, 'detail_unreadable', DETAIL_UNREADABLE);
+    const { pointer } = draft;
+    defects.tell(pointer, error);
+    notes.warn(pointer, 'detail_unreadable', DETAIL_UNREADABLE);
     return contentOf({ ...draft, detail: () => ({}) });
   }
 }
