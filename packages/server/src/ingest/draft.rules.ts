@@ -88,7 +88,7 @@ export interface AnalysisDraft {
   readonly claimsDefaultBranch: boolean;
   readonly commitSha: string | null;
   readonly coverage: 'full' | 'partial';
-  /** False when the producer says that the run failed (`executionSuccessful: false`, error notifications). */
+  /** False when the producer says that the run failed (`executionSuccessful: false`, a signal, error notifications). */
   readonly succeeded: boolean;
   /** False when the item list was absent or null: then nothing may be concluded from what isn't there. */
   readonly listed: boolean;
