@@ -7,6 +7,7 @@ import { type DetailSuppression, limits } from '@muster/contract/plain';
 import { endOfTime } from './ctis-parts.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
+import { maskSaid } from './masking.rules.ts';
 import {
   indexOf,
   type JsonObject,
@@ -114,7 +115,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     known.hasSecret,
   );
   const suppressions = suppressionsOf(result, rule, run, subject.type === 'secret');
-  const message = notes.text(known.message, limits.messageCharsMax);
+  const message = notes.text(maskSaid(known.message), limits.messageCharsMax);
   const read = {
     rule,
     subject,

@@ -27,6 +27,7 @@ import {
   UNTRANSLATED,
 } from './sarif-translations.decode.ts';
 import { vulnerabilityIdsIn } from './weakness.rules.ts';
+import { withoutCredentials } from './web.rules.ts';
 
 /** A rule as results need it; `raw` is null for a rule that the run doesn't describe. */
 export interface RuleFacts {
@@ -312,7 +313,9 @@ function detailOf(
   const detail: DetailRule = {};
   if (name !== null) detail.name = name;
   if (description !== null) detail.description = notes.text(description, DESCRIPTION_CHARS_MAX);
-  if (helpUri !== null) detail.help_uri = notes.text(helpUri, limits.pathCharsMax);
+  if (helpUri !== null) {
+    detail.help_uri = notes.text(withoutCredentials(helpUri), limits.pathCharsMax);
+  }
   if (precision !== null) detail.precision = notes.text(precision, limits.nameCharsMax);
   return Object.keys(detail).length === 0 ? null : detail;
 }

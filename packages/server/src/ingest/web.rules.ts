@@ -49,7 +49,7 @@ const SIGNING = /^(?:key|sig|signature|code)$|signature$/i;
  * as it is, so that it still leads where it led. A text that is no URL comes back as it is.
  */
 export function withoutCredentials(text: string): string {
-  if (!/^[a-z][a-z\d+.:-]{0,64}:\/\//i.test(text)) return text;
+  if (!/^\s*[a-z][a-z\d+.:-]{0,64}:\/\//i.test(text)) return text;
   return text
     .replace(/(?<=:\/\/)[^/\\?#]*@/, '')
     .replaceAll(/([?&#])([^=&#?]+)=[^&#]*/g, (whole, mark: string, name: string) =>

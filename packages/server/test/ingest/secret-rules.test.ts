@@ -176,3 +176,31 @@ test('no rejected item shows a credential, whatever it stands in', () => {
   assert.equal(item?.outcome, 'rejected');
   assert.equal(drafts(decode('ctis', ctis([TOKEN]))).length, 0);
 });
+
+test('links and messages of any SARIF finding bring no credentials with them', () => {
+  const link = 'https://user:pw123456@ci.example.com/x?run=7&token=abc123def#L3';
+  const text = 'login with password=abc123def fails, see https://user:pw123456@ci.example.com/y';
+  const message = { text, markdown: `**${text}**` };
+  const place = { ...(at('src/a.js', { startLine: 3 }) as object), message };
+  const draft = oneResult(
+    {
+      message,
+      hostedViewerUri: link,
+      workItemUris: [link],
+      locations: [place],
+      relatedLocations: [place],
+      suppressions: [{ kind: 'external', justification: text }],
+      codeFlows: [{ message, threadFlows: [{ message, locations: [{ location: place }] }] }],
+      fixes: [{ description: message, artifactChanges: [] }],
+      properties: { link },
+    },
+    {},
+    { rules: [{ id: 'r', helpUri: link }] },
+  );
+  const { identity: _, ...shown } = draft;
+  assert.doesNotMatch(JSON.stringify(shown), /abc123def|pw123456/);
+  assert.match(draft.title, /^login with password=\*\*\*/);
+  const { hosted_viewer_uri, rule } = draft.detail as Record<string, unknown>;
+  assert.equal(hosted_viewer_uri, 'https://ci.example.com/x?run=7&token=***#L3');
+  assert.deepEqual(rule, { help_uri: hosted_viewer_uri });
+});
