@@ -44,9 +44,10 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
     if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
-    survey.takeFrame(reading.report);
+    survey.takeFrame(reading.report, reading.document.frame);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
-    if (mustRefuse(survey.tally)) return await refuse(deps, upload, reading, survey, shown);
+    const tooMuch = mustRefuse(survey.tally, survey.inFrame);
+    if (tooMuch !== null) return await refuse(deps, upload, reading, survey, tooMuch, shown);
     const items = survey.tally.received;
     const progress = { ...shown, items_total: items, items_done: 0, analyses: 0 };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
