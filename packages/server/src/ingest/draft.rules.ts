@@ -19,6 +19,8 @@ export interface UploadContext {
   readonly defaultBranch?: boolean;
   readonly category?: string;
   readonly coverage?: 'full' | 'partial';
+  /** Names of parameters and headers of ours that mean nothing. */
+  readonly unknown?: readonly string[];
   /** The media type on a CTIS route said SARIF. */
   readonly declaredSarif?: true;
   /** The scans that the upload may have been made for, as they stood when it arrived. */

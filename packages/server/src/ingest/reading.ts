@@ -49,6 +49,7 @@ export async function openReport(
   const notes = new Notes();
   if (!isUtf8(frameBytes)) notes.warn('', 'invalid_utf8', NOT_UTF8);
   warnRepeatedMembers(frameBytes.toString('utf8'), '', notes);
+  warnUnknown(upload, notes);
   const { lists: pointers, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
   const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
@@ -98,6 +99,17 @@ function readFrame(upload: UploadRow, document: ScannedDocument, notes: Notes): 
   const detail = 'The document is SARIF and was read as such; /ingest/sarif is its own route.';
   notes.warn('', 'recognised_as_sarif', detail);
   return openSarif(frame, counts, context, notes);
+}
+
+/** A misspelt `coverage=partial` must not pass for a full scan. */
+function warnUnknown(upload: UploadRow, notes: Notes): void {
+  const { unknown = [] } = JSON.parse(upload.context) as UploadContext;
+  for (const name of unknown) {
+    const detail =
+      `"${name}" is no parameter or header of this route and was ignored; ` +
+      'unless `coverage` is given beside it, nothing is closed by this upload.';
+    notes.warn('', 'unknown_parameter', detail);
+  }
 }
 
 const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
