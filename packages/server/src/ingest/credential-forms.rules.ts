@@ -5,6 +5,7 @@
 
 import { MASK, maskValue } from './masking.rules.ts';
 
+/** Each is bounded, and none begins anew within itself: a text is looked through once. */
 const FORM = [
   '\\bA[KS]IA[0-9A-Z]{16}\\b',
   '\\b(?:gh[pousr]|npm|[sr]k_(?:live|test))_\\w{16,255}',
@@ -13,7 +14,7 @@ const FORM = [
   '\\bxox[a-z]-[\\w-]{10,255}',
   '\\bAIza[\\w-]{30,255}',
   '\\bSG\\.[\\w-]{16,64}\\.[\\w-]{16,64}',
-  '\\beyJ[\\w-]{8,8192}\\.[\\w-]{4,8192}(?:\\.[\\w-]{0,1024})?',
+  '\\beyJ(?:(?!-eyJ)[\\w-]){8,8192}\\.[\\w-]{4,8192}(?:\\.[\\w-]{0,1024})?',
   '-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[^]*',
   '(?<=://[^\\s/:@]{1,64}:)[^\\s/@]{1,256}(?=@)',
 ].join('|');
