@@ -45,7 +45,7 @@ export function makeContext(io: Io, options: GlobalValues): Context {
 }
 
 function baseUrlOf(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : null;
+  const url = URL.parse(given);
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
     throw new UsageError(`--url: "${given}" is not an address such as ${DEFAULT_URL}.`);
   }

@@ -146,9 +146,9 @@ export function ipAddress(text: string): string | null {
     return octets.every((octet) => Number(octet) <= 255) ? octets.map(Number).join('.') : null;
   }
   if (!bare.includes(':') || !/^[0-9a-f:.]+$/i.test(bare)) return null;
-  const url = `http://[${bare}]/`;
-  if (!URL.canParse(url)) return null;
-  const canonical = new URL(url).hostname.slice(1, -1);
+  const url = URL.parse(`http://[${bare}]/`);
+  if (url === null) return null;
+  const canonical = url.hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical);
   if (mapped === null) return canonical;
   const [high, low] = [
@@ -164,8 +164,8 @@ export function ipAddress(text: string): string | null {
 function webAddress(text: string): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
   const full = hasScheme ? text : `https://${text}`;
-  if (!URL.canParse(full)) return text.replace(/[?#].*$/, '').replace(/\/+$/, '');
-  const url = new URL(full);
+  const url = URL.parse(full);
+  if (url === null) return text.replace(/[?#].*$/, '').replace(/\/+$/, '');
   if (url.hostname === '') return text;
   const path = url.pathname.replace(/\/+$/, '');
   return hasScheme ? `${url.protocol}//${url.host}${path}` : `${url.host}${path}`;

@@ -68,9 +68,9 @@ function endpointOf(
 /** Scheme and host only; null for what isn't a web address. */
 function originOf(text: string): string | null {
   const place = webPlaceOf(text);
-  return place === null || place.host === ''
-    ? null
-    : new URL(place.address).protocol + `//${place.host}`;
+  if (place === null || place.host === '') return null;
+  const scheme = place.address.slice(0, place.address.indexOf(':'));
+  return `${scheme}://${place.host}`;
 }
 
 /** Without query and fragment: values of parameters are never kept. */

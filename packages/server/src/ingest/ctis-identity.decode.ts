@@ -50,7 +50,8 @@ export function subjectOf(
     const also = ids.length > 1 ? { also: ids.sort() } : {};
     return { type, kind, content: known, ...also, component: null };
   };
-  if (hidden?.isSecret === true) return subject('secret', [hidden.identity]);
+  const isSecret = hidden?.isSecret === true && (type === 'secret' || hidden.identity !== null);
+  if (isSecret) return subject('secret', [hidden.identity]);
   const resource = resourceOf(parts);
   const isAboutResource = type === 'misconfiguration' || type === 'compliance';
   if (resource !== null && isAboutResource) return subject('resource', resource);

@@ -2,6 +2,7 @@
 // them. What the rest of the reader sees, keeps, warns about or rejects is what this file lets through; the value
 // itself goes into the keyed hash of the finding's identity and nowhere else. Called by ctis-finding.decode.ts first.
 
+import { maskForms, maskRandom } from './credential-forms.rules.ts';
 import { isBlank } from './ctis-members.decode.ts';
 import {
   isCredentialName,
@@ -20,7 +21,10 @@ import {
   objectOf,
   soleObjectOf,
   stringOf,
+  stringsOf,
 } from './report-notes.decode.ts';
+import { secretRuleOf, showsForm } from './secret-rule.rules.ts';
+import { cwesIn, vulnerabilityIdsIn } from './weakness.rules.ts';
 
 /** What a finding must not show. */
 export interface Hidden {
@@ -53,7 +57,8 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   const secret = soleObjectOf(finding.secret);
   const isSecret =
     SECRET_TYPES.has(stringOf(finding.type)?.trim().toLowerCase() ?? '') ||
-    (secret !== null && !isBlank(secret));
+    (secret !== null && !isBlank(secret)) ||
+    isSecretByRule(finding);
   const items = entriesIn(finding.evidence_items);
   if (!isSecret && items.length === 0) return null;
   const found = new Set<string>();
@@ -73,6 +78,25 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   const values = withSpellings(found);
   if (values.length === 0 && !isSecret) return null;
   return { values, certain: values.filter(isCertain), identity, isSecret };
+}
+
+/** True where a rule about secrets found one in a file, whatever the finding's type; sites and packages have none. */
+function isSecretByRule(finding: JsonObject): boolean {
+  const names = [stringOf(finding.rule_id), stringOf(finding.rule_name)];
+  const vulnerability = soleObjectOf(finding.vulnerability);
+  const cwes = [...listOf(vulnerability?.cwe_ids), vulnerability?.cwe_id];
+  const numbers = cwes.filter((cwe) => typeof cwe === 'string' && /798|259|321/.test(cwe));
+  const rule = secretRuleOf(names, numbers.length === 0 ? [] : cwesIn(numbers as string[]));
+  if (rule === 'no') return false;
+  const isElsewhere =
+    finding.web !== undefined ||
+    finding.network !== undefined ||
+    vulnerability?.package !== undefined ||
+    vulnerabilityIdsIn([
+      stringOf(vulnerability?.cve_id) ?? '',
+      ...stringsOf(vulnerability?.cve_ids),
+    ]).length > 0;
+  return !isElsewhere && (rule === 'yes' || showsForm(finding));
 }
 
 /** Letters and digits without blanks, and no file name. */
@@ -203,6 +227,9 @@ const CODE: ReadonlySet<string> = new Set(
   'snippet context_snippet content body text command'.split(' '),
 );
 
+/** Names of addresses: words and ids in them look random. */
+const ADDRESS = /(?:ur[il]s?|references|commit_sha|fingerprints?)$/i;
+
 /** The finding as it may be seen: a copy in which nothing hidden can be read. */
 export function withoutHidden(finding: JsonObject, hidden: Hidden): JsonObject {
   return masked(finding, 'finding', hidden) as JsonObject;
@@ -212,8 +239,11 @@ export function withoutHidden(finding: JsonObject, hidden: Hidden): JsonObject {
 function masked(value: unknown, name: string, hidden: Hidden): unknown {
   if (typeof value === 'string') {
     if (hidden.isSecret && CODE.has(name)) return maskSnippet(value);
-    const values = IDENTIFIERS.has(name) ? hidden.certain : hidden.values;
-    return values.reduce((text, secret) => maskOccurrences(text, secret), value);
+    const isIdentifier = IDENTIFIERS.has(name);
+    const values = isIdentifier ? hidden.certain : hidden.values;
+    const text = values.reduce((rest, secret) => maskOccurrences(rest, secret), value);
+    if (!hidden.isSecret) return text;
+    return isIdentifier || ADDRESS.test(name) ? maskForms(text) : maskRandom(maskForms(text));
   }
   if (Array.isArray(value)) return value.map((entry) => masked(entry, name, hidden));
   const object = objectOf(value);
@@ -224,7 +254,8 @@ function masked(value: unknown, name: string, hidden: Hidden): unknown {
       // A value that the secret states is masked however short it is.
       const isStated = isText && (member === 'value' || isCredentialName(member));
       if (isStated) return [member, MASK];
-      return [member, masked(entry, name === 'partial_fingerprints' ? name : member, hidden)];
+      const shown = hidden.isSecret ? maskForms(member) : member;
+      return [shown, masked(entry, name === 'partial_fingerprints' ? name : member, hidden)];
     }),
   );
 }

@@ -19,6 +19,8 @@ export interface UploadContext {
   readonly defaultBranch?: boolean;
   readonly category?: string;
   readonly coverage?: 'full' | 'partial';
+  /** Names of parameters and headers of ours that mean nothing. */
+  readonly unknown?: readonly string[];
   /** The media type on a CTIS route said SARIF. */
   readonly declaredSarif?: true;
   /** The scans that the upload may have been made for, as they stood when it arrived. */
@@ -88,7 +90,7 @@ export interface AnalysisDraft {
   readonly claimsDefaultBranch: boolean;
   readonly commitSha: string | null;
   readonly coverage: 'full' | 'partial';
-  /** False when the producer says that the run failed (`executionSuccessful: false`, error notifications). */
+  /** False when the producer says that the run failed (`executionSuccessful: false`, a signal, error notifications). */
   readonly succeeded: boolean;
   /** False when the item list was absent or null: then nothing may be concluded from what isn't there. */
   readonly listed: boolean;

@@ -28,8 +28,8 @@ import {
   type BatchCounts,
   noBatch,
   noFrame,
+  type Received,
   receiptOf,
-  type Tally,
 } from './receipt.rules.ts';
 import { maskSaid } from './masking.rules.ts';
 import { Notes } from './report-notes.decode.ts';
@@ -196,8 +196,8 @@ async function sumOfBatches(tx: Db, upload: UploadRow): Promise<BatchCounts> {
   return sum;
 }
 
-const refusal = (tally: Tally): string =>
-  `${tally.rejected} of ${tally.received} items could not be used, so nothing was applied.`;
+const refusal = ({ received, rejected }: Received): string =>
+  `${rejected} of ${received} items could not be used, so nothing was applied.`;
 
 /** Too many items can't be used: the receipt says why, and nothing of the report is applied. */
 export async function refuse(
@@ -205,10 +205,11 @@ export async function refuse(
   upload: UploadRow,
   { report }: Reading,
   survey: Survey,
+  tooMuch: Received,
   shown: ShownOfReport,
 ): Promise<Outcome> {
   const receipt = refusedReceipt(upload, report, survey);
-  const detail = refusal(survey.tally);
+  const detail = refusal(tooMuch);
   return await end(deps, upload, 'refused', receipt, { code: 'report_refused', detail }, shown);
 }
 

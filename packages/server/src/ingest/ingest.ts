@@ -22,6 +22,7 @@ import { rehearse } from './rehearse.ts';
 import { holdScopes, markStale, settleSites, type Site } from './sites.ts';
 import { LeasedSlices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
+import { ReaderDefects } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
 import { batchCounts, type ShownOfReport } from './upload-work.queries.ts';
 import { BatchWriter, readItems } from './write-batches.ts';
@@ -38,15 +39,16 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   let shown: ShownOfReport = {};
   try {
-    const opened = await openReport(upload, source);
+    const opened = await openReport(deps, upload, source);
     shown = shownOf(upload, opened);
     const reading = { ...opened, report: await placeCleanScan(db, upload, opened.report) };
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
     if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
-    survey.takeFrame(reading.report);
+    survey.takeFrame(reading.report, reading.document.frame);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
-    if (mustRefuse(survey.tally)) return await refuse(deps, upload, reading, survey, shown);
+    const tooMuch = mustRefuse(survey.tally, survey.inFrame);
+    if (tooMuch !== null) return await refuse(deps, upload, reading, survey, tooMuch, shown);
     const items = survey.tally.received;
     const progress = { ...shown, items_total: items, items_done: 0, analyses: 0 };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
@@ -96,7 +98,8 @@ async function applyReport(
     const plan = await makePlan(db, survey, sites, committed, round);
     const judged = { report, survey, plan, raws, committed };
     const items = source.items(document, lists);
-    details.push(await readItems(judged, items, new BatchWriter(deps, hold)));
+    const defects = new ReaderDefects(deps, upload);
+    details.push(await readItems(judged, items, new BatchWriter(deps, hold), defects));
     for (const [site, absence] of plan.absences) absences.set(site, absence);
   }
   await finish(deps, hold, {

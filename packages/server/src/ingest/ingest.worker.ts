@@ -12,6 +12,7 @@ import { claimNext } from './claim.ts';
 import { Turns } from './fairness.rules.ts';
 import { type IngestDeps, processUpload } from './ingest.ts';
 import { setBack } from './setbacks.ts';
+import type { ReaderDefect } from './unreadable.ts';
 import { type UploadRow } from './upload.queries.ts';
 
 export interface IngestWorkerData {
@@ -44,6 +45,7 @@ export type FromWorker =
       readonly attempt: number;
       readonly durationMs: number;
     }
+  | ({ readonly kind: 'defect' } & ReaderDefect)
   | {
       readonly kind: 'fault';
       readonly uploadId: string | null;
@@ -79,6 +81,7 @@ async function work(database: Database, probe: Probe | null): Promise<void> {
     sealKey: Buffer.from(data.sealKey),
     secretKey: Buffer.from(data.secretKey),
     onProgress: () => tell({ kind: 'progress' }),
+    onDefect: (defect) => tell({ kind: 'defect', ...defect }),
   };
   const turns = new Turns();
   if (data.servedLast !== null) turns.note(data.servedLast);

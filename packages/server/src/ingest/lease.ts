@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { countScopes, extendScopes } from './frame.queries.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { extendLease } from './upload-work.queries.ts';
+import type { ReaderDefect } from './unreadable.ts';
 
 export interface IngestDeps {
   readonly database: Database;
@@ -20,6 +21,8 @@ export interface IngestDeps {
   readonly checkpoint?: (step: string) => void;
   /** A sign that the work goes on; a worker that gives none for limits.uploadStallMs is ended (workers.ts). */
   readonly onProgress?: () => void;
+  /** A reader failed on an item, which costs that item alone. */
+  readonly onDefect?: (defect: ReaderDefect) => void;
 }
 
 /** Another worker has the upload now: stop at once, write nothing. */

@@ -137,12 +137,43 @@ const SAID_HEADER = /(authorization[ \t]*:[ \t]*[a-z]{1,32}[ \t]+)[^\s"',;]{4,}/
 
 /** A title or a message, in which credentials are masked by what stands before them. */
 export function maskSaid(text: string): string {
-  return text
-    .replace(KEY_BLOCK, `$1${MASK}`)
-    .replace(SAID_HEADER, `$1${MASK}`)
-    .replace(SAID, `$1$2$3${MASK}`)
-    .replace(USER_INFO, `$1${MASK}@`);
+  // Every finding has such texts, and next to none of them a credential: looking for one costs less than masking.
+  const unlocked = text.includes('-----BEGIN') ? text.replace(KEY_BLOCK, `$1${MASK}`) : text;
+  const unsaid = assignsCredential(unlocked)
+    ? unlocked.replace(SAID_HEADER, `$1${MASK}`).replace(SAID, `$1$2$3${MASK}`)
+    : unlocked;
+  return unsaid.includes('://') ? unsaid.replace(USER_INFO, `$1${MASK}@`) : unsaid;
 }
+
+/** True where a colon or an equals sign stands behind a name of credentials. */
+function assignsCredential(text: string): boolean {
+  for (const sign of [':', '=']) {
+    for (let at = text.indexOf(sign); at !== -1; at = text.indexOf(sign, at + 1)) {
+      const name = nameBefore(text, at);
+      if (name.length > 2 && CREDENTIAL.test(name)) return true;
+    }
+  }
+  return false;
+}
+
+/** The name that ends before an index, but for blanks, a quote and its backslashes. */
+function nameBefore(text: string, index: number): string {
+  let end = index;
+  while (' \t'.includes(text.charAt(end - 1)) && end > 0) end -= 1;
+  if ('"\''.includes(text.charAt(end - 1)) && end > 0) end -= 1;
+  while (text.charAt(end - 1) === '\\') end -= 1;
+  let start = end;
+  while (start > end - NAME_CHARS_MAX && isOfName(text.charCodeAt(start - 1))) start -= 1;
+  return text.slice(start, end);
+}
+
+/** `[\w-]`; not NaN, which stands before the beginning. */
+const isOfName = (code: number): boolean =>
+  (code >= 0x61 && code <= 0x7a) ||
+  (code >= 0x41 && code <= 0x5a) ||
+  (code >= 0x30 && code <= 0x39) ||
+  code === 0x5f ||
+  code === 0x2d;
 
 /** The snippet of a secret finding: of its first line the name, if it has one; nothing else. */
 export function maskSnippet(snippet: string): string {

@@ -12,18 +12,21 @@ import { TooManyItems } from './document-scan.decode.ts';
 import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import {
   isSuppressedAt,
+  type Item,
+  type ItemPass,
   type Located,
   type OpenReport,
   type Report,
   type UploadContext,
 } from './draft.rules.ts';
-import { evidenceOf } from './evidence.rules.ts';
+import { type Evidence, evidenceOf } from './evidence.rules.ts';
 import { RawHashes } from './raw-hashes.rules.ts';
 import { readKnown } from './known-items.ts';
 import type { IngestDeps } from './lease.ts';
 import { Notes } from './report-notes.decode.ts';
 import { openSarif } from './sarif.decode.ts';
 import { DUE, hasTooManyItems, Survey } from './survey.rules.ts';
+import { ReaderDefects, unreadable } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 /** A report whose frame was read, and the document that its items are still in. */
@@ -39,19 +42,32 @@ export interface Reading {
  * The first pass: the frame; and another one where the frame alone doesn't say what the items are about. Throws
  * DocumentRefused, TooManyItems, DocumentFault and Problems of the body.
  */
-export async function openReport(upload: UploadRow, source: DocumentSource): Promise<Reading> {
+export async function openReport(
+  deps: IngestDeps,
+  upload: UploadRow,
+  source: DocumentSource,
+): Promise<Reading> {
   const { document, frameBytes } = await source.scan();
   const notes = new Notes();
   if (!isUtf8(frameBytes)) notes.warn('', 'invalid_utf8', NOT_UTF8);
   warnRepeatedMembers(frameBytes.toString('utf8'), '', notes);
+  warnUnknown(upload, notes);
   const { lists: pointers, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
   const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
   if (hasStrays(document, lists)) await source.mustBeJson();
   if (look !== null) {
+    const defects = new ReaderDefects(deps, upload);
     for await (const items of source.items(document, lists)) {
       for (const { bytes, list, index } of items) {
-        if (bytes !== null) look(parseItem(bytes), list, index);
+        if (bytes === null) continue;
+        const value = parseItem(bytes);
+        try {
+          look(value, list, index);
+        } catch (error) {
+          // The pass that judges the items meets it again.
+          defects.tell(`${list}/${index}`, error);
+        }
       }
     }
   }
@@ -87,6 +103,17 @@ function readFrame(upload: UploadRow, document: ScannedDocument, notes: Notes): 
   return openSarif(frame, counts, context, notes);
 }
 
+/** A misspelt `coverage=partial` must not pass for a full scan. */
+function warnUnknown(upload: UploadRow, notes: Notes): void {
+  const { unknown = [] } = JSON.parse(upload.context) as UploadContext;
+  for (const name of unknown) {
+    const detail =
+      `"${name}" is no parameter or header of this route and was ignored; ` +
+      'unless `coverage` is given beside it, nothing is closed by this upload.';
+    notes.warn('', 'unknown_parameter', detail);
+  }
+}
+
 const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
 
 /** The second pass: every item has its outcome, every finding its evidence. */
@@ -98,6 +125,7 @@ export async function surveyItems(
   const { database, secretKey } = deps;
   const pass = report.pass();
   const survey = new Survey(pass.notes);
+  const defects = new ReaderDefects(deps, upload);
   const counts = new Map([...lists].map((list) => [list, document.lists.get(list)?.count ?? 0]));
   const known = await readKnown(database.tenant(upload.tenant_id), upload, report, counts);
   const raws = new RawHashes(report, secretKey);
@@ -120,19 +148,42 @@ export async function surveyItems(
       if (members !== countMembers(value)) {
         warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
       }
-      const item = pass.read(value, list, index);
+      const item = judged(pass, value, list, index, secretKey, defects);
       if (item.outcome !== 'finding') survey.take(item, value);
       else {
         // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone: a suppression ends.
         const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
         const suppressed = isSuppressedAt(item.draft, upload.received_at);
-        const evidence = evidenceOf(item.draft, secretKey);
         const told = tellsAll ? raw : null;
-        survey.takeFinding(item.draft, suppressed, evidence, told, crc32(bytes));
+        survey.takeFinding(item.draft, suppressed, item.evidence, told, crc32(bytes));
       }
     }
   }
   return survey;
+}
+
+type Judged =
+  | Exclude<Item, { outcome: 'finding' }>
+  | (Extract<Item, { outcome: 'finding' }> & { readonly evidence: Evidence });
+
+/** The outcome of one item; whatever is thrown on the way is a defect of the reader, and rejects this item alone. */
+function judged(
+  pass: ItemPass,
+  value: unknown,
+  list: string,
+  index: number,
+  secretKey: Buffer,
+  defects: ReaderDefects,
+): Judged {
+  try {
+    const item = pass.read(value, list, index);
+    if (item.outcome !== 'finding') return item;
+    return { ...item, evidence: evidenceOf(item.draft, secretKey) };
+  } catch (error) {
+    const pointer = `${list}/${index}`;
+    defects.tell(pointer, error);
+    return { outcome: 'rejected', rejection: unreadable(pointer) };
+  }
 }
 
 function excessive(pointer: string, excess: ScannedItem['excess']): Located {

@@ -73,14 +73,28 @@ export function tallyRejection(tally: Tally, rejection: Located): void {
   tally.rejectionsByCode.set(rejection.code, count + 1);
 }
 
-/** Contract §5: all items rejected, or more than half and at least ten. Decided before anything is written. */
-export function mustRefuse(tally: Tally): boolean {
-  if (tally.rejected === 0) return false;
-  return (
-    tally.rejected === tally.received ||
-    (tally.rejected >= 10 && tally.rejected * 2 > tally.received)
-  );
+/** How many items there were, and how many of them could not be used. */
+export interface Received {
+  readonly received: number;
+  readonly rejected: number;
 }
+
+/**
+ * Contract §5: all items rejected, or more than half and at least ten; decided before anything is written. Findings are
+ * judged by themselves, and all items together: a list of assets or dependencies that is bad as a whole costs the findings
+ * beside it nothing, unless it is most of the report. What must be refused, or null.
+ */
+export function mustRefuse(findings: Received, inFrame: Received): Received | null {
+  const all = {
+    received: findings.received + inFrame.received,
+    rejected: findings.rejected + inFrame.rejected,
+  };
+  if (isTooMuch(findings)) return findings;
+  return isTooMuch(all) ? all : null;
+}
+
+const isTooMuch = ({ received, rejected }: Received): boolean =>
+  rejected > 0 && (rejected === received || (rejected >= 10 && rejected * 2 > received));
 
 export interface Account {
   readonly uploadId: string;

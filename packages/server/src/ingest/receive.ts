@@ -19,10 +19,15 @@ import { discard } from './retention.ts';
 import { scanContextOf } from './scan-context.rules.ts';
 import { seal } from './seal.format.ts';
 import {
-  countNewestAnalyses,
+  digestWithContext,
+  findByKey,
+  findSame,
+  type Received,
+  replayOf,
+} from './upload-repeats.ts';
+import {
   findIdempotency,
-  findUpload,
-  forgetIdempotencyKey,
+  holdRunner,
   inFlight,
   insertChunk,
   insertUpload,
@@ -30,9 +35,10 @@ import {
   markReceived,
   noteStored,
   rememberIdempotency,
-  sameUploads,
   type UploadRow,
 } from './upload.queries.ts';
+
+export type { Received } from './upload-repeats.ts';
 
 export interface ReceiveDeps {
   readonly database: Database;
@@ -60,14 +66,6 @@ export interface Incoming {
   readonly digests: ReadonlyMap<'sha-256' | 'sha-512', Buffer>;
 }
 
-export interface Received {
-  readonly uploadId: UploadId;
-  /** What came before: the stored answer comes again. */
-  readonly replayed: boolean;
-  /** It joined an upload that was already in work. */
-  readonly joined: boolean;
-}
-
 /** Receives one upload. Problems: rate_limited, storage_full, digest_mismatch, idempotency_key_reused, what the body stream throws. */
 export async function receiveUpload(
   deps: ReceiveDeps,
@@ -87,7 +85,7 @@ export async function receiveUpload(
     await admit(deps, db, caller, 0);
     const arrived = await storeBody(deps, row, incoming);
     const received =
-      (await findEarlier(deps, row, incoming, arrived.sha256)) ??
+      (await findByKey(deps, row, incoming.idempotencyKey, arrived.sha256)) ??
       (await settle(deps, row, incoming, arrived));
     if (received.uploadId !== uploadId)
       await discard(deps.database, deps.clock, tenantId, uploadId);
@@ -301,48 +299,7 @@ async function storeChunks(
   }
 }
 
-/** The upload that this one repeats, if any: by Idempotency-Key, else the same bytes in work or not yet answered. */
-async function findEarlier(
-  deps: ReceiveDeps,
-  row: UploadRow,
-  incoming: Incoming,
-  sha256: Buffer,
-): Promise<Received | null> {
-  const db = deps.database.tenant(row.tenant_id);
-  const nowMs = deps.clock.nowMs();
-  if (incoming.idempotencyKey !== null) {
-    const known = await findIdempotency(db, row.tenant_id, row.runner_id, incoming.idempotencyKey);
-    if (known === undefined) return null;
-    const fresh = known.created_at > nowMs - limits.idempotencyMs;
-    const stands = fresh && (await findUpload(db, row.tenant_id, known.upload_id)) !== undefined;
-    if (stands) return replayOf(known, digestWithContext(row, sha256));
-    await forgetIdempotencyKey(db, row.tenant_id, row.runner_id, incoming.idempotencyKey);
-    return null;
-  }
-  for (const same of await sameUploads(db, row, sha256, nowMs - limits.idempotencyMs)) {
-    const uploadId = same.id as UploadId;
-    if (same.state === 'received' || same.state === 'processing') {
-      return { uploadId, replayed: false, joined: true };
-    }
-    const unanswered =
-      same.answered_at === null && (same.finished_at ?? 0) > nowMs - limits.lostAnswerMs;
-    if (!unanswered) return null;
-    const newest = await countNewestAnalyses(db, row.tenant_id, uploadId);
-    return newest === (same.analyses ?? 0) ? { uploadId, replayed: true, joined: false } : null;
-  }
-  return null;
-}
-
-/** One Idempotency-Key stands for one body in one context: the same file for another branch is another request. */
-const digestWithContext = (row: UploadRow, sha256: Uint8Array): Buffer =>
-  createHash('sha256').update(sha256).update(row.context_digest).digest();
-
-function replayOf(known: { upload_id: string; sha256: Uint8Array }, digest: Buffer): Received {
-  if (!digest.equals(known.sha256)) throw new Problem('idempotency_key_reused');
-  return { uploadId: known.upload_id as UploadId, replayed: true, joined: false };
-}
-
-/** The commit from which on nothing is lost. Of two racing repeats with one Idempotency-Key, one wins. */
+/** The commit from which on nothing is lost. Of racing repeats, with one Idempotency-Key or without any, one wins. */
 async function settle(
   deps: ReceiveDeps,
   row: UploadRow,
@@ -368,6 +325,11 @@ async function settle(
         const known = await findIdempotency(tx, tenantId, runnerId, key);
         if (known !== undefined) return replayOf(known, bodyDigest);
       }
+    } else {
+      // One after the other: else each of some that arrive at once would find the others still arriving.
+      await holdRunner(tx, tenantId, runnerId);
+      const same = await findSame(tx, row, stored.sha256, nowMs);
+      if (same !== null) return same;
     }
     if ((await markReceived(tx, { tenantId, uploadId, ...stored, nowMs })) === 0) {
       throw gaveUp();

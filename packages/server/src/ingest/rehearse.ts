@@ -15,6 +15,7 @@ import { addCounts, noBatch } from './receipt.rules.ts';
 import { settleSites } from './sites.ts';
 import { slicesWithin } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
+import { ReaderDefects } from './unreadable.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { readItems, rowsOf, type Sink } from './write-batches.ts';
 
@@ -42,7 +43,8 @@ export async function rehearse(
   const counter = new Counter(db);
   const raws = new RawHashes(report, deps.secretKey);
   const judged = { report, survey, plan, raws, committed };
-  const details = await readItems(judged, source.items(document, lists), counter);
+  const defects = new ReaderDefects(deps, upload);
+  const details = await readItems(judged, source.items(document, lists), counter, defects);
   const done: Finished = {
     report,
     survey,

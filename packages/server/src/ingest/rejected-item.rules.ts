@@ -3,6 +3,7 @@
 // texts that quote code or values are masked in all of them. Called by the story of an upload.
 
 import { limits } from '@muster/contract/plain';
+import { maskForms, maskLongHex, maskRandom } from './credential-forms.rules.ts';
 import { isCredentialName, MASK, maskAssignments } from './masking.rules.ts';
 
 /** Members whose texts, at any depth below them, quote what was scanned (SARIF §3.3, §3.30.13; CTIS snippets). */
@@ -43,7 +44,14 @@ function shown(value: unknown, masked: boolean, depth: number): unknown {
 }
 
 function shownText(text: string): string {
-  const masked = maskAssignments(text.slice(0, 4 * TEXT_CHARS_MAX)).replaceAll('\u0000', '\ufffd');
-  const whole = masked.length <= TEXT_CHARS_MAX && text.length <= 4 * TEXT_CHARS_MAX;
+  const isLooked = text.length <= 4 * TEXT_CHARS_MAX;
+  // The last word of a part isn't whole, so that it couldn't be known for what it is.
+  const part = isLooked ? text : text.slice(0, 4 * TEXT_CHARS_MAX).replace(/\S+$/, '');
+  const masked = withoutSecrets(part).replaceAll('\u0000', '\ufffd');
+  const whole = masked.length <= TEXT_CHARS_MAX && isLooked;
   return whole ? masked.toWellFormed() : `${masked.slice(0, TEXT_CHARS_MAX).toWellFormed()}…`;
 }
+
+/** What may be a secret by what stands before it, by its form, or because it looks random. */
+const withoutSecrets = (text: string): string =>
+  maskRandom(maskLongHex(maskForms(maskAssignments(text))));

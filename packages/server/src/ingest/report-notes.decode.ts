@@ -165,10 +165,11 @@ export class Notes {
 
   /**
    * The shown warnings; what happened to texts and lists is one warning each, where it happened
-   * first.
+   * first, and has its room however many others there are: each stands for many.
    */
   shown(): Located[] {
-    return [...this.#shown, ...this.#summaries()].slice(0, limits.receiptWarningsMax);
+    const summaries = this.#summaries();
+    return [...this.#shown.slice(0, limits.receiptWarningsMax - summaries.length), ...summaries];
   }
 
   /** All warnings by code, shown or not. */

@@ -25,13 +25,14 @@ import {
   type Reading,
   Room,
 } from './sarif-locations.decode.ts';
-import { messageMarkdown } from './sarif-message.decode.ts';
+import { shownMarkdown } from './sarif-message.decode.ts';
 import { provenanceOf } from './sarif-provenance.decode.ts';
 import { rankOf, type RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { type SaidSeverity, rawSeverity } from './sarif-severity.decode.ts';
 import { joinedTaxa } from './sarif-taxa.decode.ts';
 import type { SeverityVerdict } from './severity.rules.ts';
+import { withoutCredentials } from './web.rules.ts';
 
 /** What was already found out about the result. */
 export interface ReadResult {
@@ -72,7 +73,7 @@ export function detailOf(result: JsonObject, read: ReadResult, run: SarifRun): F
   addScalars(detail, result, read, run);
   addClassification(detail, result, rule, run);
   const hide = subject.type === 'secret';
-  const markdown = hide ? null : messageMarkdown(result.message, rule);
+  const markdown = hide ? null : shownMarkdown(result.message, rule);
   if (markdown !== null) detail.message_markdown = run.notes.text(markdown, limits.messageCharsMax);
   const reading: Reading = { rule, run, hide, room: new Room() };
   addPlaces(detail, result, read, reading);
@@ -106,10 +107,12 @@ function addScalars(
   const count = indexOf(result.occurrenceCount) ?? 0;
   if (count > 0) detail.occurrence_count = count;
   const viewer = notes.textOf(result.hostedViewerUri, limits.pathCharsMax);
-  if (viewer !== null) detail.hosted_viewer_uri = viewer;
+  if (viewer !== null) detail.hosted_viewer_uri = withoutCredentials(viewer);
   const items = notes.first(stringsOf(result.workItemUris), limits.referencesMax);
   if (items.length > 0) {
-    detail.work_item_uris = items.map((uri) => notes.text(uri, limits.pathCharsMax));
+    detail.work_item_uris = items.map((uri) =>
+      notes.text(withoutCredentials(uri), limits.pathCharsMax),
+    );
   }
 }
 

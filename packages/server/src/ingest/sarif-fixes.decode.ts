@@ -12,7 +12,7 @@ import {
 import { maskSnippet } from './masking.rules.ts';
 import { type JsonObject, listOf, numberOf, objectOf, stringOf } from './report-notes.decode.ts';
 import { type Reading, regionPlace } from './sarif-locations.decode.ts';
-import { messageText } from './sarif-message.decode.ts';
+import { shownMessage } from './sarif-message.decode.ts';
 import { putRegion, readRegion } from './sarif-regions.decode.ts';
 
 const FIXES_MAX = 10;
@@ -28,7 +28,7 @@ export function fixesOf(list: unknown, reading: Reading): DetailFix[] {
   for (const entry of run.notes.first(listOf(list), FIXES_MAX)) {
     const fix = objectOf(entry);
     if (fix === null) continue;
-    const description = messageText(fix.description, rule);
+    const description = shownMessage(fix.description, rule);
     const text =
       description === null
         ? {}
@@ -85,7 +85,7 @@ export function attachmentsOf(list: unknown, reading: Reading): DetailAttachment
     const raw = objectOf(entry);
     if (raw === null) continue;
     const attachment: DetailAttachment = {};
-    const description = hide ? null : messageText(raw.description, rule);
+    const description = hide ? null : shownMessage(raw.description, rule);
     const text = room.text(description, run);
     if (text !== null) attachment.description = text;
     const artifact = objectOf(raw.artifactLocation);
@@ -124,7 +124,7 @@ function rectanglesOf(raw: JsonObject, { rule, run, room }: Reading) {
       const number = numberOf(value?.[side]);
       if (number !== null) rectangle[side] = number;
     }
-    const message = room.text(messageText(value?.message, rule), run);
+    const message = room.text(shownMessage(value?.message, rule), run);
     if (message !== null) rectangle.message = message;
     if (Object.keys(rectangle).length > 0) rectangles.push(rectangle);
   }

@@ -22,7 +22,7 @@ import {
 } from './report-notes.decode.ts';
 import { exchangeOf } from './sarif-exchange.decode.ts';
 import { detailLocation, type Reading, readLocation } from './sarif-locations.decode.ts';
-import { messageText } from './sarif-message.decode.ts';
+import { shownMessage } from './sarif-message.decode.ts';
 
 /**
  * §3.36-§3.38: each thread flow is a flow of its own, and those of one code flow have its number;
@@ -62,7 +62,7 @@ export function detailFlows(list: unknown, reading: Reading): DetailFlow[] {
 
 /** A message of a place beside the finding's own; null where it might repeat a secret. */
 export function messageOf(message: unknown, reading: Reading): string | null {
-  return reading.hide || message === undefined ? null : messageText(message, reading.rule);
+  return reading.hide || message === undefined ? null : shownMessage(message, reading.rule);
 }
 
 /** §3.38: what the step itself says goes before what the run's table says at its index. */
@@ -104,7 +104,7 @@ export function stateOf(
   for (const object of objects) {
     if (object === undefined) continue;
     for (const [name, message] of Object.entries(objectOf(object) ?? {})) {
-      const said = messageText(message, reading.rule);
+      const said = shownMessage(message, reading.rule);
       if (said === null) continue;
       if (values.size >= STATE_VALUES_MAX && !values.has(name)) {
         reading.run.notes.leaveOut(1);

@@ -23,7 +23,7 @@ import { isLevel } from './severity.rules.ts';
 export interface Trouble {
   /** Below the run's own pointer. */
   readonly pointer: string;
-  readonly code: 'run_failed' | 'tool_error' | 'tool_warning';
+  readonly code: 'run_failed' | 'wrong_type' | 'tool_error' | 'tool_warning';
   readonly detail: string;
 }
 
@@ -66,10 +66,14 @@ export function healthOf(run: JsonObject): Health {
   ] as const) {
     if (invocation === null) continue;
     const failure = failureOf(invocation);
-    if (failure !== null) {
-      succeeded = false;
-      troubles.push({ pointer, code: 'run_failed', detail: failure });
+    if (failure !== null) troubles.push({ pointer, code: 'run_failed', detail: failure });
+    const said = invocation.executionSuccessful;
+    const isUnclear = said !== undefined && said !== null && typeof said !== 'boolean';
+    if (isUnclear) {
+      const at = `${pointer}/executionSuccessful`;
+      troubles.push({ pointer: at, code: 'wrong_type', detail: NEITHER });
     }
+    if (failure !== null || isUnclear) succeeded = false;
     for (const list of LISTS) {
       const notifications = listOf(invocation[list]);
       if (notifications.length === 0) continue;
@@ -81,11 +85,26 @@ export function healthOf(run: JsonObject): Health {
   return { succeeded, troubles };
 }
 
-/** §3.20.14; a process that didn't even start (§3.20.13) has no results either. */
+const NEITHER =
+  'Neither true nor false is said here; nothing is concluded from what the run lacks.';
+
+/** Shells add 128 to the number of the signal that ended a process; below it codes mean what a tool likes. */
+const EXIT_CODE_MAX = 127;
+
+/**
+ * §3.20.14; a process that didn't even start (§3.20.13) has no results either, nor has one that was killed, whoever wrote
+ * the report then. What a tool calls well done ended as it should, whatever its exit code; signals it can't call.
+ */
 function failureOf(invocation: JsonObject): string | null {
   const start = stringOf(invocation.processStartFailureMessage);
-  if (invocation.executionSuccessful !== false && start === null) return null;
   const code = numberOf(invocation.exitCode);
+  const isOdd = code !== null && (code < 0 || code > EXIT_CODE_MAX);
+  const hasFailed =
+    invocation.executionSuccessful === false ||
+    start !== null ||
+    isKilled(invocation) ||
+    (isOdd && invocation.executionSuccessful !== true);
+  if (!hasFailed) return null;
   const reasons = [
     start,
     code === null ? null : `exit code ${code}`,
@@ -94,6 +113,13 @@ function failureOf(invocation: JsonObject): string | null {
   ].flatMap((one) => (one === null ? [] : [safe(one)]));
   const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
   return `The report says that this run failed${why}; nothing is concluded from what it lacks.`;
+}
+
+/** §3.20.11, §3.20.12. SpotBugs writes "BUGS FOUND" as the name of a signal. */
+function isKilled(invocation: JsonObject): boolean {
+  const number = numberOf(invocation.exitSignalNumber);
+  const name = stringOf(invocation.exitSignalName)?.trim() ?? '';
+  return (number !== null && number > 0) || /^SIG[A-Z]/i.test(name);
 }
 
 /** False when one of them is an error. */

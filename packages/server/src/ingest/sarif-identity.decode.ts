@@ -18,6 +18,7 @@ import { type JsonObject, indexOf, listOf, objectOf, stringOf } from './report-n
 import type { ReadLocation } from './sarif-locations.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import { isHttpUri } from './path.rules.ts';
+import { type SecretRule, secretRuleOf, showsForm } from './secret-rule.rules.ts';
 import { canonicalVulnerabilityId } from './weakness.rules.ts';
 import { redactUrl, webPlaceOf } from './web.rules.ts';
 
@@ -38,7 +39,13 @@ export interface RunFacts {
   readonly redactions: readonly string[];
   readonly webRequests: readonly unknown[];
   /** The types of rules, each decided once, as long as the rule is remembered. */
-  readonly types: WeakMap<RuleFacts, FindingType>;
+  readonly types: WeakMap<RuleFacts, RuleKind>;
+}
+
+/** What a rule makes of its findings: their type, unless it is a rule about secrets. */
+export interface RuleKind {
+  readonly type: FindingType;
+  readonly aboutSecrets: SecretRule;
 }
 
 /** Patterns over the tool family (lower-case driver name). */
@@ -73,6 +80,28 @@ function typeOf(tool: string, rule: RuleFacts): FindingType {
   return COMPLIANCE_TOOL.test(tool) ? 'compliance' : 'vulnerability';
 }
 
+/** A published vulnerability is none of a file's secrets, though the package may come with a password. */
+function kindOf(tool: string, rule: RuleFacts): RuleKind {
+  const type = typeOf(tool, rule);
+  const isPackaged =
+    COMPONENT_TOOL.test(tool) ||
+    VULNERABILITY_RULE.test(rule.id) ||
+    rule.vulnerabilityIds.length > 0;
+  if (type === 'secret' || isPackaged) return { type, aboutSecrets: 'no' };
+  const { id, name, title, weaknesses } = rule;
+  return { type, aboutSecrets: secretRuleOf([id, name, title], weaknesses.cwe) };
+}
+
+/** True where a rule about secrets found one in a file; on a site they are known by the address. */
+function isSecretOfFile(
+  result: JsonObject,
+  { aboutSecrets }: RuleKind,
+  location: ReadLocation | null,
+): boolean {
+  if (aboutSecrets === 'no' || (location !== null && location.place.rawUrl !== null)) return false;
+  return aboutSecrets === 'yes' || showsForm(result);
+}
+
 /** Decides type, recipe and content of one result. */
 export function subjectOf(
   result: JsonObject,
@@ -82,8 +111,9 @@ export function subjectOf(
   message: string,
   run: RunFacts,
 ): Subject {
-  const type = run.types.get(rule) ?? typeOf(tool, rule);
-  run.types.set(rule, type);
+  const ofRule = run.types.get(rule) ?? kindOf(tool, rule);
+  run.types.set(rule, ofRule);
+  const type = isSecretOfFile(result, ofRule, location) ? 'secret' : ofRule.type;
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): Subject => {
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');

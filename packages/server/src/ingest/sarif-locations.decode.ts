@@ -18,7 +18,7 @@ import {
   stringOf,
   stringsOf,
 } from './report-notes.decode.ts';
-import { messageText } from './sarif-message.decode.ts';
+import { shownMessage } from './sarif-message.decode.ts';
 import { NOWHERE, type Place } from './sarif-places.decode.ts';
 import { putRegion, readRegion, type Region } from './sarif-regions.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
@@ -49,7 +49,8 @@ export function readLocation(value: unknown, run: SarifRun): ReadLocation | null
   const { startLine } = region;
   let snippet = snippetOf(region.raw);
   if (snippet === null && artifact !== null && startLine !== null) {
-    snippet = run.sources.lines(artifact, startLine, region.endLine ?? startLine);
+    const { endLine, startColumn } = region;
+    snippet = run.sources.lines(artifact, startLine, endLine ?? startLine, startColumn);
   }
   return {
     place: artifact === null ? NOWHERE : run.places.of(artifact),
@@ -139,7 +140,7 @@ export function detailLocation(
   // §3.30.14: a region may say what the location doesn't.
   const message = hide
     ? null
-    : (messageText(read.raw.message, rule) ?? messageText(read.region.raw?.message, rule));
+    : (shownMessage(read.raw.message, rule) ?? shownMessage(read.region.raw?.message, rule));
   if (message !== null) {
     const text =
       room === null ? notes.text(message, limits.messageCharsMax) : room.text(message, run);
@@ -210,7 +211,7 @@ export function regionPlace(
   putRegion(place, region);
   const snippet = snippetOf(region.raw);
   if (snippet !== null) place.snippet = run.notes.text(snippet, MINOR_TEXT_CHARS_MAX);
-  const message = messageText(region.raw?.message, rule);
+  const message = shownMessage(region.raw?.message, rule);
   if (message !== null) place.message = run.notes.text(message, MINOR_TEXT_CHARS_MAX);
   return Object.keys(place).length === 0 ? null : place;
 }
@@ -223,7 +224,7 @@ function relationshipsOf(raw: JsonObject, rule: RuleFacts, run: SarifRun, hide: 
     const target = indexOf(relationship?.target);
     if (target === null) continue;
     const kinds = run.notes.first(stringsOf(relationship?.kinds), LISTED_MAX);
-    const said = hide ? null : messageText(relationship?.description, rule);
+    const said = hide ? null : shownMessage(relationship?.description, rule);
     relationships.push({
       target,
       ...(kinds.length === 0

@@ -2,10 +2,17 @@
 // id, with arguments put in. Markdown is data: nothing is rendered here. Called by the result and
 // location readers.
 
+import { maskSaid } from './masking.rules.ts';
 import { type JsonObject, listOf, memberOf, objectOf, stringOf } from './report-notes.decode.ts';
 import { type RuleFacts, textOfMultiformat } from './sarif-rules.decode.ts';
 
-/** The plain text of a message; null when it has none in any form. */
+/** The plain text of a message as it may be shown; null when it has none in any form. */
+export function shownMessage(message: unknown, rule: RuleFacts): string | null {
+  const text = messageText(message, rule);
+  return text === null ? null : maskSaid(text);
+}
+
+/** The plain text of a message, credentials and all; null when it has none in any form. */
 export function messageText(message: unknown, rule: RuleFacts): string | null {
   const object = objectOf(message);
   if (object === null) return stringOf(message);
@@ -15,8 +22,13 @@ export function messageText(message: unknown, rule: RuleFacts): string | null {
   return stringById(object, rule, 'text');
 }
 
-/** The markdown of a message that also has a plain text; null when there is no other form. */
-export function messageMarkdown(message: unknown, rule: RuleFacts): string | null {
+/** The markdown of a message that also has a plain text, as it may be shown; null when there is no other form. */
+export function shownMarkdown(message: unknown, rule: RuleFacts): string | null {
+  const text = messageMarkdown(message, rule);
+  return text === null ? null : maskSaid(text);
+}
+
+function messageMarkdown(message: unknown, rule: RuleFacts): string | null {
   const object = objectOf(message);
   if (object === null) return null;
   const text = stringOf(object.text);

@@ -3,6 +3,7 @@
 // detail readers.
 
 import { type DetailProvenance, type DetailSuppression, limits } from '@muster/contract/plain';
+import { maskSaid } from './masking.rules.ts';
 import { type JsonObject, listOf, objectOf } from './report-notes.decode.ts';
 import { detailLocation, readLocation } from './sarif-locations.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
@@ -32,7 +33,7 @@ export function suppressionsOf(
       status: status?.trim().replace(/^[A-Z]/, (first) => first.toLowerCase()) ?? 'accepted',
     };
     const justification = notes.textOf(raw.justification, limits.messageCharsMax);
-    if (justification !== null) suppression.justification = justification;
+    if (justification !== null) suppression.justification = maskSaid(justification);
     const guid = notes.textOf(raw.guid, limits.nameCharsMax);
     if (guid !== null) suppression.producer_id = guid;
     const location = raw.location === undefined ? null : readLocation(raw.location, run);

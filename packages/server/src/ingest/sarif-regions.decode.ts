@@ -5,6 +5,7 @@
 import type { DetailLocation } from '@muster/contract';
 import { indexOf, type JsonObject, objectOf, positionOf, stringOf } from './report-notes.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
+import { utf16Column } from './sarif-sources.decode.ts';
 
 /**
  * `unsaid`: the standard's default is code points, but few of the tools that say nothing count so.
@@ -64,19 +65,14 @@ export function readRegion(
   // The common case costs two looks at short texts.
   const mayDiffer = run.sources.some || hasPairs(raw) || (context !== null && hasPairs(context));
   if (!mayDiffer && run.columnUnit === 'unsaid') return region;
-  const start = lineOf(raw, context, artifact, startLine, run);
-  const end =
-    endLine === null || endLine === startLine
-      ? start
-      : lineOf(raw, context, artifact, endLine, run);
+  const column = (line: number, said: number | null): number | null =>
+    said === null || said === 1 ? said : columnOf(raw, context, artifact, line, said, run);
+  const start = column(startLine, startColumn);
+  const end = column(endLine ?? startLine, endColumn);
   const isUnknown =
-    ((startColumn ?? 1) > 1 && start === null) || ((endColumn ?? 1) > 1 && end === null);
-  return {
-    ...region,
-    startColumn: isUnknown ? startColumn : utf16Column(start, startColumn),
-    endColumn: isUnknown ? endColumn : utf16Column(end, endColumn),
-    isInCodePoints: isUnknown && run.columnUnit === 'unicode_code_points',
-  };
+    (startColumn !== null && start === null) || (endColumn !== null && end === null);
+  if (!isUnknown) return { ...region, startColumn: start, endColumn: end };
+  return { ...region, isInCodePoints: run.columnUnit === 'unicode_code_points' };
 }
 
 /** The lines of a region that has offsets only, where the log holds the file (§3.30.9-12). */
@@ -138,21 +134,22 @@ function putOffsets(place: Omit<DetailLocation, 'id'>, raw: JsonObject): void {
 }
 
 /**
- * A line from its beginning, from wherever the document has it: the region's own snippet if that
- * begins with the line, the snippet around it, or the embedded file.
+ * The column in UTF-16 code units of one in code points, counted in the line from its beginning, from wherever the document
+ * has it: the region's own snippet if that begins with the line, the snippet around it, or the embedded file. Null where it
+ * has it nowhere.
  */
-function lineOf(
+function columnOf(
   region: JsonObject,
   context: JsonObject | null,
   artifact: JsonObject | null,
   line: number,
+  column: number,
   run: SarifRun,
-): string | null {
-  return (
-    lineOfSnippet(region, line) ??
-    (context === null ? null : lineOfSnippet(context, line)) ??
-    (artifact === null ? null : run.sources.lines(artifact, line, line))
-  );
+): number | null {
+  const text =
+    lineOfSnippet(region, line) ?? (context === null ? null : lineOfSnippet(context, line));
+  if (text !== null) return utf16Column(text, column);
+  return artifact === null ? null : run.sources.columnOf(artifact, line, column);
 }
 
 function lineOfSnippet(region: JsonObject, line: number): string | null {
@@ -169,19 +166,4 @@ function lineOfSnippet(region: JsonObject, line: number): string | null {
   }
   const end = text.indexOf('\n', from);
   return end === -1 ? text.slice(from) : text.slice(from, end);
-}
-
-/** The column in UTF-16 code units of a column in code points, both from 1. */
-export function utf16Column(line: string | null, column: number | null): number | null {
-  if (line === null || column === null) return column;
-  let more = 0;
-  for (let point = 1, at = 0; point < column && at < line.length; point += 1, at += 1) {
-    const unit = line.charCodeAt(at);
-    const next = line.charCodeAt(at + 1);
-    if (unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff) {
-      more += 1;
-      at += 1;
-    }
-  }
-  return column + more;
 }

@@ -7,6 +7,7 @@ import { type DetailSuppression, limits } from '@muster/contract/plain';
 import { endOfTime } from './ctis-parts.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
+import { maskSaid } from './masking.rules.ts';
 import {
   indexOf,
   type JsonObject,
@@ -84,7 +85,7 @@ interface Known {
 
 /** Everything but the identity is read anew, from what may be shown of the result. */
 function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
-  const values = secretValuesOf(result, known.location?.snippet ?? null);
+  const values = secretValuesOf(result, known.location?.snippet ?? null, known.message);
   const shown = withoutSecrets(result, values);
   const said = messageText(shown.message, known.rule);
   const read = {
@@ -115,7 +116,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     known.hasSecret,
   );
   const suppressions = suppressionsOf(result, rule, run, subject.type === 'secret');
-  const message = notes.text(known.message, limits.messageCharsMax);
+  const message = notes.text(maskSaid(known.message), limits.messageCharsMax);
   const read = {
     rule,
     subject,

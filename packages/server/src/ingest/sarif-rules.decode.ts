@@ -27,6 +27,7 @@ import {
   UNTRANSLATED,
 } from './sarif-translations.decode.ts';
 import { vulnerabilityIdsIn } from './weakness.rules.ts';
+import { withoutCredentials } from './web.rules.ts';
 
 /** A rule as results need it; `raw` is null for a rule that the run doesn't describe. */
 export interface RuleFacts {
@@ -85,6 +86,9 @@ const KEY_CHARS_MAX = 1024;
 
 /** CodeQL has some thirty query packs; each unknown rule id is looked for in all of them. */
 const EXTENSIONS_MAX = 500;
+
+/** §3.27.5: levels of an id that a description is looked for under; longer ids than limits.ruleIdCharsMax are cut. */
+const LEVELS_MAX = 16;
 
 export class RuleBook {
   /** What rules and results are classified under. */
@@ -153,7 +157,14 @@ export class RuleBook {
     let found = id === null ? null : pick((component) => component.byId.get(id));
     if (found === null && guid !== null) found = pick((component) => component.byGuid.get(guid));
     // §3.27.5: `CA1000/1` is a refinement of `CA1000`.
-    for (let part = id; found === null && part?.includes('/'); ) {
+    let part = id !== null && id.length <= limits.ruleIdCharsMax ? id : null;
+    for (let level = 0; found === null && part?.includes('/'); level += 1) {
+      if (level === LEVELS_MAX) {
+        const detail = `The rule's id has many levels; it was looked for under the nearest ${LEVELS_MAX} only.`;
+        const { at } = this.#notes;
+        this.#notes.warn(at, 'rule_levels_cut', detail);
+        break;
+      }
       const parent: string = part.slice(0, part.lastIndexOf('/'));
       found = pick((component) => component.byId.get(parent));
       part = parent;
@@ -302,7 +313,9 @@ function detailOf(
   const detail: DetailRule = {};
   if (name !== null) detail.name = name;
   if (description !== null) detail.description = notes.text(description, DESCRIPTION_CHARS_MAX);
-  if (helpUri !== null) detail.help_uri = notes.text(helpUri, limits.pathCharsMax);
+  if (helpUri !== null) {
+    detail.help_uri = notes.text(withoutCredentials(helpUri), limits.pathCharsMax);
+  }
   if (precision !== null) detail.precision = notes.text(precision, limits.nameCharsMax);
   return Object.keys(detail).length === 0 ? null : detail;
 }

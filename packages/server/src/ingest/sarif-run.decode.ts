@@ -2,7 +2,6 @@
 // its rules say. Made afresh for each pass over the items, so that a pass depends on nothing but
 // the document. Called by sarif.decode.ts; handed to everything that reads results.
 
-import type { FindingType } from '@muster/contract';
 import {
   type JsonObject,
   indexOf,
@@ -12,6 +11,7 @@ import {
   stringsOf,
 } from './report-notes.decode.ts';
 import { RunGraphs } from './sarif-graphs.decode.ts';
+import type { RuleKind } from './sarif-identity.decode.ts';
 import { Places } from './sarif-places.decode.ts';
 import { type ColumnUnit, columnUnitOf } from './sarif-regions.decode.ts';
 import { rankOf, RuleBook, type RuleFacts } from './sarif-rules.decode.ts';
@@ -41,7 +41,7 @@ export class SarifRun {
   readonly logicalLocations: readonly unknown[];
   readonly threadFlowLocations: readonly unknown[];
   /** What kind of finding each rule makes (sarif-identity.decode.ts). */
-  readonly types = new WeakMap<RuleFacts, FindingType>();
+  readonly types = new WeakMap<RuleFacts, RuleKind>();
   readonly webRequests: readonly unknown[];
   readonly webResponses: readonly unknown[];
   readonly #overrides: readonly Overrides[];

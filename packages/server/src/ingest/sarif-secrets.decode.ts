@@ -4,20 +4,30 @@
 // keep nothing but their name. Called by sarif-result.decode.ts before anything but the identity is read.
 
 import { SARIF_MEMBERS } from '@muster/contract/plain';
+import { maskForms, maskLongHex, maskRandom } from './credential-forms.rules.ts';
 import { addSnippet, withSpellings } from './ctis-secrets.decode.ts';
-import { isCredentialName, isMasked, MASK, maskOccurrences, maskValue } from './masking.rules.ts';
+import { isCredentialName, isMasked, MASK, maskOccurrences } from './masking.rules.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
 
 /** What a result quotes of secrets, its own and others; longest first. */
 export type SecretValues = readonly string[];
 
-/** Values that the result shows in snippets, in texts of its fixes and under names of credentials. */
-export function secretValuesOf(result: JsonObject, snippet: string | null): SecretValues {
+/** Values that the result shows in snippets, in texts of its fixes, in its message and under names of credentials. */
+export function secretValuesOf(
+  result: JsonObject,
+  snippet: string | null,
+  message: string,
+): SecretValues {
   const found = new Set<string>();
   addSnippet(snippet, found);
+  for (const said of message.matchAll(SAID_VALUE)) found.add(said[2] ?? '');
   collect(result, found);
   return withSpellings(found);
 }
+
+/** CodeQL: `The hard-coded value "…" is used as password.` */
+const SAID_VALUE =
+  /\b(?:value|string|literal|password|secret|token|key) (["'`])((?:(?!\1).){6,2048})\1/gi;
 
 /** Members whose object holds a piece of what was scanned (§3.3 artifactContent). */
 const CONTENTS: ReadonlySet<string> = new Set(['snippet', 'insertedContent']);
@@ -125,7 +135,7 @@ function maskedProperty(
   if (typeof value === 'string') {
     if (hide && !SAYS_LITTLE.test(value)) return MASK;
     const text = withoutValues(value, values, true);
-    return DESCRIBING.test(name) ? text : text.replace(LONG_HEX, maskValue);
+    return DESCRIBING.test(name) ? text : maskLongHex(text);
   }
   // A position is no secret, a PIN is.
   if (typeof value === 'number') return hide && !QUOTING.test(name) ? MASK : value;
@@ -169,57 +179,16 @@ function namesCredential(name: string): boolean {
 
 const lettersOf = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]/g, '');
 
-/** Credentials that are known by their form, and passwords in addresses. */
-const FORMS = new RegExp(
-  [
-    '\\bA[KS]IA[0-9A-Z]{16}\\b',
-    '\\b(?:gh[pousr]|npm|[sr]k_(?:live|test))_\\w{16,255}',
-    '\\bgithub_pat_\\w{20,255}',
-    '\\bglpat-[\\w-]{16,255}',
-    '\\bxox[a-z]-[\\w-]{10,255}',
-    '\\bAIza[\\w-]{30,255}',
-    '\\bSG\\.[\\w-]{16,64}\\.[\\w-]{16,64}',
-    '\\beyJ[\\w-]{8,8192}\\.[\\w-]{4,8192}(?:\\.[\\w-]{0,1024})?',
-    '-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[^]*',
-    '(?<=://[^\\s/:@]{1,64}:)[^\\s/@]{1,256}(?=@)',
-  ].join('|'),
-  'g',
-);
-
-/** A digest by its form, or a key. */
-const LONG_HEX = /\b(?=[0-9a-f]{0,31}\d)(?=[0-9a-f]{0,31}[a-f])[0-9a-f]{32,128}\b/gi;
-
-const LONG_TOKEN = /[\w+/=-]{20,4096}/g;
-
-/** Bits a character; words and paths have fewer, and random letters and digits more. */
-const RANDOM_BITS_MIN = 3.8;
-
 /** The text without values: without those that are known, and `strictly` without what looks random, too. */
 function withoutValues(text: string, values: SecretValues, strictly: boolean): string {
   const known = strictly ? values : values.filter(isNoPath);
-  const unknown = known
-    .reduce((rest, value) => maskOccurrences(rest, value), text)
-    .replace(FORMS, maskForm);
-  if (!strictly || unknown.length < 20) return unknown;
-  return unknown.replace(LONG_TOKEN, (token) => (looksRandom(token) ? maskValue(token) : token));
+  const unknown = maskForms(known.reduce((rest, value) => maskOccurrences(rest, value), text));
+  return strictly ? maskRandom(unknown) : unknown;
 }
-
-const maskForm = (value: string): string => (value.startsWith('-') ? MASK : maskValue(value));
 
 /** In addresses only values that can't be a part of them by chance are masked: places have to be found again. */
 const isNoPath = (value: string): boolean =>
   /^(?=.*\d)(?=.*[A-Za-z])\S{12,}$/.test(value) && !/\.[A-Za-z]{1,5}$/.test(value);
-
-function looksRandom(token: string): boolean {
-  if (!/\d/.test(token) || !/[a-z]/.test(token) || !/[A-Z]/.test(token)) return false;
-  const counts = new Map<string, number>();
-  for (const char of token) counts.set(char, (counts.get(char) ?? 0) + 1);
-  let bits = 0;
-  for (const count of counts.values()) {
-    bits -= (count / token.length) * Math.log2(count / token.length);
-  }
-  return bits >= RANDOM_BITS_MIN;
-}
 
 /** True for a text that shows one of the values. */
 export function showsSecret(text: string, values: SecretValues): boolean {

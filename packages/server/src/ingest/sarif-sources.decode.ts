@@ -8,6 +8,13 @@ import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-n
 const SOURCE_CHARS_MAX = 4 * 1024 * 1024;
 const SNIPPET_LINES_MAX = 5;
 
+/**
+ * Of longer lines (minified code is one line) a result gets what stands around its column: a file may have many results,
+ * and each of them is read, compared and hashed with its snippet.
+ */
+const SNIPPET_CHARS_MAX = 2048;
+const BEFORE_CHARS_MAX = 512;
+
 /** What an offset counts. */
 export type OffsetUnit = 'units' | CountedUnit;
 type CountedUnit = 'points' | 'bytes';
@@ -44,12 +51,44 @@ export class Sources {
     this.some = this.#artifacts.some((one) => objectOf(objectOf(one)?.contents) !== null);
   }
 
-  /** Some lines of a file, a few at most; null when its text isn't there. */
-  lines(location: JsonObject, startLine: number, endLine: number): string | null {
+  /**
+   * Some lines of a file, a few at most, and of long ones only what stands around the column (in UTF-16 code units); null
+   * when its text isn't there.
+   */
+  lines(
+    location: JsonObject,
+    startLine: number,
+    endLine: number,
+    column: number | null,
+  ): string | null {
     const source = this.#of(location);
     if (source === null) return null;
     const end = Math.min(Math.max(startLine, endLine), startLine + SNIPPET_LINES_MAX - 1);
-    return stringOf(source.lines.slice(startLine - 1, end).join('\n'));
+    const lines = source.lines.slice(startLine - 1, end);
+    const length = lines.reduce((sum, line) => sum + line.length + 1, 0);
+    if (length <= SNIPPET_CHARS_MAX) return stringOf(lines.join('\n'));
+    const [first = ''] = lines;
+    const from = Math.min(Math.max((column ?? 1) - 1 - BEFORE_CHARS_MAX, 0), first.length);
+    const to = from + SNIPPET_CHARS_MAX;
+    const rest = lines.slice(1).map((line) => line.slice(0, SNIPPET_CHARS_MAX));
+    const text = [first.slice(from, to), ...rest].join('\n').slice(0, SNIPPET_CHARS_MAX);
+    const isWhole = to >= first.length && text.length === length - 1 - from;
+    return stringOf(`${from === 0 ? '' : '…'}${withoutHalves(text)}${isWhole ? '' : '…'}`);
+  }
+
+  /** The column in UTF-16 code units of a column in code points, both from 1; null when the line isn't there. */
+  columnOf(location: JsonObject, line: number, column: number): number | null {
+    const source = this.#of(location);
+    const start = source?.starts[line - 1];
+    const text = source?.lines[line - 1];
+    if (source === null || start === undefined || text === undefined) return null;
+    if (text.length <= MARK_UNITS) return utf16Column(text, column);
+    const before = pointsBefore(source, start);
+    const end = start + text.length;
+    const at = unitsBefore(source, before + column - 1, 'points') ?? source.text.length + 1;
+    if (at <= end) return at - start + 1;
+    // Behind the end of the line each column counts for one.
+    return column + text.length - (pointsBefore(source, end) - before);
   }
 
   /** Where an offset from 0 leads, the end of the text included; null when that isn't known. */
@@ -137,16 +176,47 @@ function textOfBinary(value: unknown): string | null {
   return text === '' || NO_TEXT.test(text) ? null : text;
 }
 
-/** A line may be as long as its file: counts are noted this often, and no further is gone for an offset. */
-const MARK_UNITS = 4096;
+/** A snippet that was cut within a pair, without the halves. */
+const withoutHalves = (text: string): string =>
+  text.replace(/^[\udc00-\udfff]/, '').replace(/[\ud800-\udbff]$/, '');
 
-/** The UTF-16 code units before an offset in another unit; null behind the end. */
-function unitsBefore(source: Source, offset: number, unit: CountedUnit): number | null {
+/** The column in UTF-16 code units of a column in code points of a line, both from 1. */
+export function utf16Column(line: string, column: number): number {
+  let more = 0;
+  for (let point = 1, at = 0; point < column && at < line.length; point += 1, at += 1) {
+    const unit = line.charCodeAt(at);
+    const next = line.charCodeAt(at + 1);
+    if (unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff) {
+      more += 1;
+      at += 1;
+    }
+  }
+  return column + more;
+}
+
+/** A line may be as long as its file: counts are noted this often, and no further is gone for an offset. */
+const MARK_UNITS = 256;
+
+function marksIn(source: Source, unit: CountedUnit): readonly number[] {
   let marks = source.marks.get(unit);
   if (marks === undefined) {
     marks = marksOf(source.text, unit);
     source.marks.set(unit, marks);
   }
+  return marks;
+}
+
+/** The code points before an offset in UTF-16 code units, which isn't within a pair. */
+function pointsBefore(source: Source, units: number): number {
+  // The mark itself may stand behind a pair, one further on.
+  const mark = Math.max(Math.floor(units / MARK_UNITS) - 1, 0);
+  const points = marksIn(source, 'points')[mark] ?? 0;
+  return points + sizeOf(source.text.slice(startOfMark(source.text, mark), units), 'points');
+}
+
+/** The UTF-16 code units before an offset in another unit; null behind the end. */
+function unitsBefore(source: Source, offset: number, unit: CountedUnit): number | null {
+  const marks = marksIn(source, unit);
   const mark = lastNotAfter(marks, offset);
   let units = startOfMark(source.text, mark);
   let left = offset - (marks[mark] ?? 0);

@@ -4,12 +4,13 @@
 
 import { limits, SEVERITIES } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
-import type { FindingDraft, Item, ItemPlace, Located, Report } from './draft.rules.ts';
+import { valueAt } from './ctis-secrets.decode.ts';
+import type { FindingDraft, FrameList, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
 import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
 import { rejectedItemText } from './rejected-item.rules.ts';
-import type { Notes } from './report-notes.decode.ts';
+import { listOf, type Notes } from './report-notes.decode.ts';
 
 /** One analysis on one asset: what is matched, and judged for absence, together. */
 export interface Group {
@@ -52,6 +53,8 @@ export class Survey {
   /** What reading the items had to tolerate. */
   readonly notes: Notes;
   readonly tally: Tally = noTally();
+  /** Entries of the lists beside the findings. */
+  readonly inFrame = { received: 0, rejected: 0 };
   readonly groups: Group[] = [];
   /** The first limits.uploadRejectionsMax rejections, which stay to be looked at. */
   readonly rejected: RejectedItem[] = [];
@@ -114,11 +117,21 @@ export class Survey {
     this.#rowOf.push(NO_ROW);
   }
 
-  /** Rejections of the lists of the frame stand in the receipt like those of findings. */
-  takeFrame({ assets, components, relationships, endpoints }: Report): void {
+  /**
+   * Rejections of the lists of the frame stand in the receipt like those of findings, and their entries in `frame`, the
+   * document without its items, are items as well.
+   */
+  takeFrame({ assets, components, relationships, endpoints }: Report, frame: unknown): void {
     for (const list of [assets, components, relationships, endpoints]) {
-      for (const rejection of list.rejections) this.#note(rejection, null);
+      this.inFrame.rejected += list.rejections.length;
+      for (const rejection of list.rejections) {
+        const isKept = this.rejected.length < limits.uploadRejectionsMax;
+        this.#note(rejection, isKept ? entryText(frame, rejection) : null);
+      }
     }
+    // Assets that nothing but a name implies stand in no list.
+    const listed = listOf(valueAt(frame, '/assets') ?? valueAt(frame, '/report/assets')).length;
+    this.inFrame.received = listed + entriesOf([components, relationships, endpoints]);
   }
 
   #note(rejection: Located, item: string | null): void {
@@ -202,9 +215,15 @@ export class Survey {
  */
 export function hasTooManyItems(report: Report, listed: number): boolean {
   const lists = report.format === 'sarif' ? [] : [report.assets];
-  const frame = [...lists, report.components, report.relationships, report.endpoints].reduce(
-    (sum, list) => sum + list.usable.length + list.rejections.length,
-    0,
-  );
-  return listed + frame > limits.uploadItemsMax;
+  const frame = [...lists, report.components, report.relationships, report.endpoints];
+  return listed + entriesOf(frame) > limits.uploadItemsMax;
+}
+
+const entriesOf = (lists: readonly FrameList<unknown>[]): number =>
+  lists.reduce((sum, list) => sum + list.usable.length + list.rejections.length, 0);
+
+/** The text of the entry in which a rejection stands: `/assets/3` of `/assets/3/value`, in a wrapper or not. */
+function entryText(frame: unknown, { pointer }: Located): string {
+  const entry = /^(?:\/report)?\/[a-z]+\/\d+/.exec(pointer)?.[0] ?? '';
+  return rejectedItemText(valueAt(frame, entry));
 }

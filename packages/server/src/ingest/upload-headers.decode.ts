@@ -23,11 +23,32 @@ const CONTEXT_NAMES = [
   'coverage',
 ] as const;
 
+/** With those beside the context; `sync` is of the protocol (RP §8) and asks for what is done anyhow. */
+const KNOWN_NAMES: ReadonlySet<string> = new Set([...CONTEXT_NAMES, 'wait', 'sync']);
+
+const HEADER_PREFIX = 'x-muster-';
+
+/** So many are told; a name is told as far as it may be recognised. */
+const UNKNOWN_MAX = 10;
+const UNKNOWN_CHARS_MAX = 64;
+
+/** Parameters and headers of ours that mean nothing: misspelt ones, most likely. */
+function unknownNames(query: Query, headers: IncomingHttpHeaders): string[] {
+  const parameters = Object.keys(query).filter((name) => !KNOWN_NAMES.has(name));
+  const ours = Object.keys(headers).filter(
+    (name) =>
+      name.startsWith(HEADER_PREFIX) &&
+      !KNOWN_NAMES.has(name.slice(HEADER_PREFIX.length).replaceAll('-', '_')),
+  );
+  const names = [...parameters, ...ours].slice(0, UNKNOWN_MAX);
+  return names.map((name) => name.slice(0, UNKNOWN_CHARS_MAX).toWellFormed());
+}
+
 /** Problem: invalid_parameter for a header with a value that the query would refuse, too. */
 export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadContext {
   const given = new Map<string, string>();
   for (const name of CONTEXT_NAMES) {
-    const header = headers[`x-muster-${name.replaceAll('_', '-')}`];
+    const header = headers[`${HEADER_PREFIX}${name.replaceAll('_', '-')}`];
     const value = query[name] ?? (typeof header === 'string' ? decodeHeader(header) : undefined);
     if (value !== undefined && value !== '') given.set(name, withoutUser(name, value));
   }
@@ -48,6 +69,7 @@ export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadCon
     return known;
   };
   const defaultBranch = word('default_branch', ['true', 'false']);
+  const unknown = unknownNames(query, headers);
   const context: { [Name in keyof UploadContext]: UploadContext[Name] | undefined } = {
     repositoryUrl: text('repository_url'),
     asset: text('asset'),
@@ -58,7 +80,9 @@ export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadCon
     pullRequest: text('pull_request'),
     defaultBranch: defaultBranch === undefined ? undefined : defaultBranch === 'true',
     category: text('category'),
-    coverage: word('coverage', ['full', 'partial']),
+    // What is unknown may have been meant to say it.
+    coverage: word('coverage', ['full', 'partial']) ?? (unknown.length > 0 ? 'partial' : undefined),
+    unknown: unknown.length > 0 ? unknown : undefined,
   };
   return Object.fromEntries(
     Object.entries(context).filter(([, value]) => value !== undefined),

@@ -142,6 +142,17 @@ export async function markReceived(db: Db, arrived: Arrived): Promise<number> {
   return Number(result.numUpdatedRows);
 }
 
+/** Until the transaction ends no other upload of the runner passes here. */
+export async function holdRunner(db: Db, tenantId: string, runnerId: string): Promise<void> {
+  await db
+    .selectFrom('runner')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', runnerId)
+    .$call(forUpdate)
+    .execute();
+}
+
 /** The same bytes with the same context by the same runner, newest first. */
 export async function sameUploads(
   db: Db,

@@ -17,8 +17,9 @@ export interface WebPlace {
 
 /** Takes an http(s) URL apart; null when it can't be parsed. */
 export function webPlaceOf(url: string): WebPlace | null {
-  if (!URL.canParse(url)) return null;
-  const parsed = new URL(url);
+  // Not canParse: it says yes to hosts that are too long to be parsed.
+  const parsed = URL.parse(url);
+  if (parsed === null) return null;
   const names = new Set<string>();
   for (const [name] of parsed.searchParams) names.add(name);
   return {
@@ -48,7 +49,7 @@ const SIGNING = /^(?:key|sig|signature|code)$|signature$/i;
  * as it is, so that it still leads where it led. A text that is no URL comes back as it is.
  */
 export function withoutCredentials(text: string): string {
-  if (!/^[a-z][a-z\d+.:-]{0,64}:\/\//i.test(text)) return text;
+  if (!/^\s*[a-z][a-z\d+.:-]{0,64}:\/\//i.test(text)) return text;
   return text
     .replace(/(?<=:\/\/)[^/\\?#]*@/, '')
     .replaceAll(/([?&#])([^=&#?]+)=[^&#]*/g, (whole, mark: string, name: string) =>

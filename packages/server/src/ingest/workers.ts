@@ -203,6 +203,9 @@ export class IngestWorkers {
       case 'progress':
         thread.silentMs = 0;
         break;
+      case 'defect':
+        log.error(message, 'an item of an upload could not be read');
+        break;
       case 'fault':
         log.error(message, 'processing an upload failed');
         break;

@@ -19,6 +19,7 @@ import {
   batchRows,
   type BatchRows,
   type Compared,
+  type Content,
   contentOf,
   type Matched,
   nextStatus,
@@ -26,12 +27,13 @@ import {
 } from './finding-rows.rules.ts';
 import { assert } from '../lib/assert.ts';
 import { newId } from '../lib/ids.ts';
-import type { ItemPass, Report } from './draft.rules.ts';
+import type { FindingDraft, ItemPass, Report } from './draft.rules.ts';
 import { extendHold, type Hold, holdLease, type IngestDeps } from './lease.ts';
 import { type Matching, NO_BATCH, type Plan } from './plan.ts';
 import type { RawHashes } from './raw-hashes.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 import { NO_ROW, type Survey } from './survey.rules.ts';
+import { DETAIL_UNREADABLE, type ReaderDefects } from './unreadable.ts';
 import { insertBatch } from './upload-work.queries.ts';
 
 /** Everything that was found out about an upload before its items are written. */
@@ -58,6 +60,7 @@ export async function readItems(
   judged: Judged,
   pieces: AsyncIterable<readonly ScannedItem[]>,
   sink: Sink,
+  defects: ReaderDefects,
 ): Promise<Notes> {
   const { survey, plan, committed } = judged;
   const pass = judged.report.pass();
@@ -69,7 +72,7 @@ export async function readItems(
       if (row === NO_ROW) continue;
       const batch = plan.batchOf(row);
       if (batch === NO_BATCH) continue;
-      const matched = matchedItem(judged, pass, item, row, committed.has(batch));
+      const matched = matchedItem(judged, pass, item, row, committed.has(batch), defects);
       if (!committed.has(batch)) await sink.add(batch, matched, number);
     }
   }
@@ -84,6 +87,7 @@ function matchedItem(
   item: ScannedItem,
   row: number,
   isWritten: boolean,
+  defects: ReaderDefects,
 ): Matched {
   const { evidence } = survey;
   const matching = plan.of(row);
@@ -103,7 +107,7 @@ function matchedItem(
   pass.notes.paused = false;
   assert(read.outcome === 'finding', 'an item reads the same in every pass');
   const before = pass.notes.taken;
-  const content = contentOf(read.draft);
+  const content = readContent(read.draft, pass.notes, defects);
   // An item that had something to tell is read in every upload, so that every receipt tells it.
   const told = pass.notes.taken === before ? raw : null;
   const packed = evidence.pack(row, told);
@@ -118,6 +122,18 @@ function matchedItem(
         : stored.evidence.isHash(storedRow, RAW, told)),
   };
   return { ...common, stored: compared, content, evidence: packed };
+}
+
+/** With what the finding page shows; without it where reading that fails: by now the item is counted as a finding. */
+function readContent(draft: FindingDraft, notes: Notes, defects: ReaderDefects): Content {
+  try {
+    return contentOf(draft);
+  } catch (error) {
+    const { pointer } = draft;
+    defects.tell(pointer, error);
+    notes.warn(pointer, 'detail_unreadable', DETAIL_UNREADABLE);
+    return contentOf({ ...draft, detail: () => ({}) });
+  }
 }
 
 /** The bytes are those that were stored last time, and read the same; only the time changes. */

@@ -168,6 +168,9 @@ update "upload" set "lease_until" = $1, "items_done" = $2 where "tenant_id" = $3
 -- uploads: requeue
 update "upload" set "state" = $1, "lease_until" = $2, "lease_holder" = $3, "not_before" = $4, "attempt" = "attempt" - $5, "fault" = $6 where "tenant_id" = $7 and "id" = $8 and "state" = $9 and "lease_holder" = $10 and "attempt" = $11
 
+-- uploads: one runner’s in turn
+select "id" from "runner" where "tenant_id" = $1 and "id" = $2 for update
+
 -- uploads: the same before
 select * from "upload" where "tenant_id" = $1 and "runner_id" = $2 and "sha256" = $3 and "context_digest" = $4 and "id" != $5 and "state" in ($6, $7, $8, $9) and "received_at" > $10 order by "id" desc limit $11
 

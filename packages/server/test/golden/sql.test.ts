@@ -131,6 +131,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'uploads: extend lease': (db) => work.extendLease(db, UPLOAD, 2, { items_done: 1 }),
   'uploads: requeue': (db) =>
     work.requeueUpload(db, UPLOAD, { notBefore: 2, fault: 'error', attempts: 1 }),
+  'uploads: one runner’s in turn': (db) => uploads.holdRunner(db, ID, ID),
   'uploads: the same before': (db) =>
     uploads.sameUploads(
       db,

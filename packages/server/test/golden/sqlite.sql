@@ -168,6 +168,9 @@ update "upload" set "lease_until" = ?, "items_done" = ? where "tenant_id" = ? an
 -- uploads: requeue
 update "upload" set "state" = ?, "lease_until" = ?, "lease_holder" = ?, "not_before" = ?, "attempt" = "attempt" - ?, "fault" = ? where "tenant_id" = ? and "id" = ? and "state" = ? and "lease_holder" = ? and "attempt" = ?
 
+-- uploads: one runner’s in turn
+select "id" from "runner" where "tenant_id" = ? and "id" = ?
+
 -- uploads: the same before
 select * from "upload" where "tenant_id" = ? and "runner_id" = ? and "sha256" = ? and "context_digest" = ? and "id" != ? and "state" in (?, ?, ?, ?) and "received_at" > ? order by "id" desc limit ?
 

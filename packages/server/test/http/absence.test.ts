@@ -60,6 +60,16 @@ for (const backend of BACKENDS) {
   const broken = 7 as unknown as Fields;
 
   describe(`conclusive absence on ${backend}`, { concurrency: true }, () => {
+    test('a misspelt parameter is told, and nothing is closed unless the coverage is given', async () => {
+      const at = fresh();
+      await log([SA, SB], at);
+      const misspelt = await log([SA], at, {}, '&covrage=partial');
+      assert.equal(misspelt['resolved'], 0);
+      const codes = (misspelt['warnings'] as Fields[]).map(({ code }) => code);
+      assert.deepEqual(codes, ['unknown_parameter']);
+      assert.equal((await log([SA], at, {}, '&build=7&coverage=full'))['resolved'], 1);
+    });
+
     test('a full CTIS scan resolves what it no longer has; seen again it is reopened', async () => {
       const at = fresh();
       await full([A, B], at);

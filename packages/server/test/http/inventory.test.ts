@@ -4,9 +4,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BACKENDS } from '../harness.ts';
-import { ctis } from './reports.ts';
-import { type Fields, ok } from './wire.ts';
+import { ctis, ctisFinding, many } from './reports.ts';
+import { type Fields, ok, problemOf } from './wire.ts';
 import { look, newRunner, type Runner, runnerCall, startWorld, type World } from './world.ts';
+
+const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a';
 
 let serial = 0;
 /** A site that no other test knows. */
@@ -208,6 +210,52 @@ for (const backend of BACKENDS) {
       }
       const asset = await get(`/api/v1/assets/${await idOf(origin)}`);
       assert.equal(asset['endpoints'], 3);
+    });
+
+    /** What became of lists with so many good and bad entries, beside so many good findings. */
+    const become = async (findings: number, lists: Record<string, [number, number]>) => {
+      const domain = fresh();
+      const good = { type: 'domain', value: domain, name: 'a' };
+      const more = Object.fromEntries(
+        Object.entries(lists).map(([name, [fine, bad]]) => [
+          name,
+          [
+            ...Array.from({ length: fine }, (_, n) => ({ ...good, version: `1.${n}` })),
+            ...Array.from({ length: bad }, () => ({ type: 'domain', note: `of ${TOKEN}` })),
+          ],
+        ]),
+      );
+      const report = ctis(many(findings, ctisFinding), { more, repository: domain });
+      return await runnerCall(world, runner.key, '/ingest', report);
+    };
+
+    test('entries of lists beside the findings are items: a report of which most is bad is refused', async () => {
+      const refused = async (...report: Parameters<typeof become>): Promise<string> => {
+        const problem = problemOf(await become(...report), 'report_refused');
+        return String(problem['detail']).split(' items', 1)[0] ?? '';
+      };
+      assert.equal(await refused(0, { assets: [0, 2] }), '2 of 2');
+      assert.equal(await refused(0, { dependencies: [0, 30] }), '30 of 30');
+      assert.equal(await refused(9, { dependencies: [0, 10] }), '10 of 19');
+      for (const [findings, lists] of [
+        [10, { dependencies: [0, 10] }],
+        [0, { assets: [1, 2] }],
+        [1, { assets: [0, 9] }],
+      ] satisfies Parameters<typeof become>[]) {
+        const receipt = ok(await become(findings, lists), 201);
+        assert.equal(receipt['outcome'], 'partial');
+      }
+    });
+
+    test('a rejected entry of such a list stays to be looked at, without its secrets', async () => {
+      const receipt = ok(await become(2, { assets: [1, 1], dependencies: [0, 1] }), 201);
+      const { items } = await get(`/api/v1/uploads/${String(receipt['upload_id'])}/rejections`);
+      const texts = (items as Fields[]).map(({ pointer, item }) => [pointer, item]);
+      const shown = '{"type":"domain","note":"of ghp_***8B4a"}';
+      assert.deepEqual(texts, [
+        ['/assets/1/value', shown],
+        ['/dependencies/0/name', shown],
+      ]);
     });
   });
 }

@@ -142,6 +142,17 @@ for (const backend of BACKENDS) {
       await idle(first['job_id']);
     });
 
+    test('identical uploads that arrive at the same time are one, without a key as well', async () => {
+      const worker = await busy();
+      const report = freshReport(2);
+      const handing = Array.from({ length: 6 }, () => hand(report, ASYNC));
+      const jobs = (await Promise.all(handing)).map((answer) => ok(answer, 202));
+      assert.equal(new Set(jobs.map((job) => job['job_id'])).size, 1);
+      assert.equal(jobs.filter((job) => job['duplicate'] === false).length, 1);
+      await worker.finish();
+      await idle(jobs[0]?.['job_id']);
+    });
+
     test('a repeat after a lost answer gets the answer that could not be written out', async () => {
       const worker = await busy();
       const report = freshReport(3);

@@ -259,3 +259,13 @@ test('a long header, a long description of a rule and a long name of a bag are t
   const shown = detailOfResult({ webRequest: { headers: { accept: 'x'.repeat(3000) } } });
   assert.match(String(shown.web_request?.headers?.accept), /…$/);
 });
+
+test('what happened to texts and lists is told however many other warnings there are', () => {
+  const unknown = Object.fromEntries(entries(2 * limits.receiptWarningsMax, (i) => [`u${i}`, i]));
+  const message = text(`\0${'x'.repeat(2 * limits.messageCharsMax)}`);
+  const report = decodeSarif(sarif([result({ ...unknown, message })]));
+  for (const _ of report.items());
+  assert.equal(report.warnings.length, limits.receiptWarningsMax);
+  const codes = report.warnings.map(({ code }) => code);
+  assert.deepEqual(codes.slice(-2), ['text_repaired', 'text_cut']);
+});

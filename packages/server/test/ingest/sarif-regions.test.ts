@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { utf16Column } from '../../src/ingest/sarif-regions.decode.ts';
+import { utf16Column } from '../../src/ingest/sarif-sources.decode.ts';
 import { at, detailOfResult, oneResult } from './readers.ts';
 
 const POINTS = { columnKind: 'unicodeCodePoints' };
@@ -97,6 +97,41 @@ test('a file in Base64 is read where it is UTF-8, and nowhere else', () => {
     const contents = { binary: Buffer.from(bytes).toString('base64') };
     assert.equal(placeOf({ byteOffset: 4 }, embedded(contents))?.start_line, undefined);
   }
+});
+
+test('a column far into one long line is counted as well, and behind its end', () => {
+  const char = fc.constantFrom('😀', 'é', 'x', '\ud800');
+  const long = fc.string({ unit: char, minLength: 500, maxLength: 1500 });
+  fc.assert(
+    fc.property(long, long, fc.nat(1800), (first, line, before) => {
+      const text = `${first}\n${line}\nlast`;
+      const place = placeOf({ startLine: 2, startColumn: before + 1 }, embedded({ text }, POINTS));
+      assert.equal(place?.start_column, utf16Column(line, before + 1));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('of a long line a result has what stands around its column, wherever that is', () => {
+  const snippetAt = (text: string, region: object): string => {
+    const place = placeOf({ startLine: 1, ...region }, embedded({ text }, UNITS));
+    return place?.snippet ?? '';
+  };
+  const long = 'x'.repeat(50_000);
+  const inside = snippetAt(`${long}password = 1;${long}`, { startColumn: 50_001 });
+  assert.match(inside, /^…x+password = 1;x+…$/);
+  assert.ok(inside.length < 2100);
+  // The same wherever it stands, so that it is known again.
+  assert.equal(snippetAt(`y${long}password = 1;${long}`, { startColumn: 50_002 }), inside);
+  assert.match(snippetAt(`password = 1;${long}`, { startColumn: 1 }), /^password = 1;x+…$/);
+  assert.match(snippetAt(`${long}password = 1;`, { startColumn: 50_001 }), /^…x+password = 1;$/);
+  assert.match(
+    snippetAt(`${long}\n${long}\nz`, { startColumn: 50_000, endLine: 3 }),
+    /^…x{513}\nx+…$/,
+  );
+  const pairs = snippetAt('😀'.repeat(5000), { startColumn: 4002 });
+  assert.match(pairs, /^…(?:😀)+…$/u);
+  assert.equal(snippetAt(`${'x'.repeat(2000)}\ny`, {}), 'x'.repeat(2000));
 });
 
 test('an offset far into one long line is found as well', () => {

@@ -8,6 +8,18 @@ import { decodeSarif, detailOfResult, drafts, oneResult, result, sarif } from '.
 const nameOf = (more: object, tool: object): string | undefined =>
   detailOfResult(more, { tool }).rule?.name;
 
+test('a parent is looked for up to 16 levels above an id, and not at all above one that is cut', () => {
+  const tool = { driver: { name: 'T', rules: [{ id: 'a', name: 'the parent' }] } };
+  assert.equal(nameOf({ ruleId: `a${'/b'.repeat(16)}` }, tool), 'the parent');
+  assert.equal(nameOf({ ruleId: `a/${'b'.repeat(600)}` }, tool), undefined);
+  const report = decodeSarif(sarif([result({ ruleId: `a${'/b'.repeat(17)}` })], { tool }));
+  assert.equal(drafts(report)[0]?.detail['rule'], undefined);
+  assert.deepEqual(
+    report.warnings.map(({ pointer, code }) => [pointer, code]),
+    [['/runs/0/results/0', 'rule_levels_cut']],
+  );
+});
+
 test('two components may have rules of one id; the reference says whose is meant', () => {
   const rule = (name: string) => ({ id: 'same', name });
   const tool = {

@@ -42,6 +42,47 @@ test('a run that says it failed has failed, and the warning says why', () => {
   assert.equal(healthOf({}).succeeded, true);
 });
 
+test('a run that was killed has failed, whether or not the report says so', () => {
+  const health = (invocation: object) => healthOf({ invocations: [invocation] });
+  const killed = { exitSignalName: 'SIGKILL', exitSignalNumber: 9 };
+  const failed = [
+    killed,
+    { exitSignalNumber: 9 },
+    { exitSignalName: 'sigterm' },
+    { ...killed, executionSuccessful: true },
+    { exitCode: 137 },
+    { exitCode: -1073741819 },
+  ];
+  for (const invocation of failed) {
+    const { succeeded, troubles } = health(invocation);
+    assert.equal(succeeded, false, JSON.stringify(invocation));
+    assert.deepEqual(
+      troubles.map(({ code }) => code),
+      ['run_failed'],
+    );
+  }
+  // What a tool says went well ended as it should; below 128 a code means what the tool likes.
+  for (const invocation of [
+    { exitCode: 255, executionSuccessful: true },
+    { exitCode: 2 },
+    { exitSignalNumber: 0, exitSignalName: '' },
+  ]) {
+    assert.deepEqual(health(invocation), { succeeded: true, troubles: [] });
+  }
+});
+
+test('what is neither true nor false says nothing of success, and nothing is concluded', () => {
+  for (const said of ['false', 'true', 0, 1, {}]) {
+    const { succeeded, troubles } = healthOf({ invocations: [{ executionSuccessful: said }] });
+    assert.equal(succeeded, false);
+    assert.deepEqual(
+      troubles.map(({ pointer, code }) => [pointer, code]),
+      [['/invocations/0/executionSuccessful', 'wrong_type']],
+    );
+  }
+  assert.equal(healthOf({ invocations: [{ executionSuccessful: null }] }).succeeded, true);
+});
+
 test('an error of the tool or its configuration means that results may be missing', () => {
   const error = [note('error')];
   assert.equal(ran({ toolExecutionNotifications: error }).succeeded, false);

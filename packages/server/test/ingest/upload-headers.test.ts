@@ -26,6 +26,25 @@ test('user info of a URL is left out, wherever the URL stands and however it cam
   assert.equal(kept('repository_url', 'user:SECRET@host/x.git'), 'host/x.git');
 });
 
+test('a parameter or header that means nothing is kept by name, and the coverage is partial unless given', () => {
+  const misspelt = { unknown: ['covrage'], coverage: 'partial' };
+  assert.deepEqual(contextOf({ covrage: 'full' }, {}), misspelt);
+  const header = contextOf({}, { 'x-muster-covrage': 'partial', 'x-openctem-other': '1' });
+  assert.deepEqual(header, { ...misspelt, unknown: ['x-muster-covrage'] });
+  assert.deepEqual(contextOf({ build: '7', coverage: 'full' }, {}), {
+    unknown: ['build'],
+    coverage: 'full',
+  });
+  assert.deepEqual(contextOf({ wait: '5', sync: 'true' }, { 'x-muster-branch': 'm' }), {
+    branch: 'm',
+  });
+  const many = Object.fromEntries(
+    Array.from({ length: 20 }, (_, n) => [`${'x'.repeat(99)}${n}`, '']),
+  );
+  const { unknown = [] } = contextOf(many, {});
+  assert.deepEqual([unknown.length, unknown[0]?.length], [10, 64]);
+});
+
 test('what only looks like user info stays', () => {
   const texts: readonly (readonly [string, string])[] = [
     ['repository_url', 'git@github.com:org/repo.git'],

@@ -1,0 +1,58 @@
+// What becomes of an item whose reader failed on it. Readers are total: that one throws is a defect of ours, and costs
+// that item alone, in the pass that judges it (`item_unreadable`) or, where only its details are concerned, in the pass that
+// writes it (`detail_unreadable`): both are told to the sender, and the defect to the log. Called by reading.ts and
+// write-batches.ts.
+
+import type { Located } from './draft.rules.ts';
+import type { IngestDeps } from './lease.ts';
+import type { UploadRow } from './upload.queries.ts';
+
+/** A defect that a million items meet is told a few times only, in each pass. */
+const TOLD_MAX = 3;
+
+/** A defect of a reader, without a word of the document: messages of errors may quote it. */
+export interface ReaderDefect {
+  readonly uploadId: string;
+  /** The item. */
+  readonly pointer: string;
+  readonly name: string;
+  /** The frames of the stack alone. */
+  readonly stack: string;
+}
+
+/** The defects that one pass over the items of an upload meets. */
+export class ReaderDefects {
+  readonly #deps: Pick<IngestDeps, 'onDefect'>;
+  readonly #uploadId: string;
+  #told = 0;
+
+  constructor(deps: Pick<IngestDeps, 'onDefect'>, upload: Pick<UploadRow, 'id'>) {
+    this.#deps = deps;
+    this.#uploadId = upload.id;
+  }
+
+  tell(pointer: string, error: unknown): void {
+    if (this.#told >= TOLD_MAX) return;
+    this.#told += 1;
+    const { name, stack } = withoutMessage(error);
+    this.#deps.onDefect?.({ uploadId: this.#uploadId, pointer, name, stack });
+  }
+}
+
+function withoutMessage(error: unknown): { name: string; stack: string } {
+  if (!(error instanceof Error)) return { name: typeof error, stack: '' };
+  const { name, message, stack = '' } = error;
+  // The message may have lines of its own that look like frames.
+  const at = stack.indexOf(message) + message.length;
+  return { name, stack: stack.slice(at).trim() };
+}
+
+/** The rejection of an item that the reader failed on. */
+export const unreadable = (pointer: string): Located => ({
+  pointer,
+  code: 'item_unreadable',
+  detail: 'The server could not read this item, by a fault of its own, which its log describes.',
+});
+
+export const DETAIL_UNREADABLE =
+  'The server could not read the details of this item, by a fault of its own; it is stored without them.';

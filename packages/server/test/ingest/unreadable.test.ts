@@ -1,0 +1,114 @@
+// A reader that fails on an item costs that item alone, in whichever pass it fails; the defect is told without a word of
+// the document. The readers themselves know no such item: they are made to fail here.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Receipt } from '@muster/contract';
+import { DocumentSource } from '../../src/ingest/document.ts';
+import type { Item, ItemPass } from '../../src/ingest/draft.rules.ts';
+import { openReport } from '../../src/ingest/reading.ts';
+import { surveyItems } from '../../src/ingest/reading.ts';
+import { rehearse } from '../../src/ingest/rehearse.ts';
+import type { ReaderDefect } from '../../src/ingest/unreadable.ts';
+import { findUpload } from '../../src/ingest/upload.queries.ts';
+import {
+  claim,
+  newCaller,
+  openStage,
+  receive,
+  type Stage,
+  watchedDeps,
+} from '../ingest-crash/scene.ts';
+import { ctis, decode, type Format, result, sarif } from './readers.ts';
+
+let stage: Stage;
+before(async () => {
+  stage = await openStage();
+});
+after(async () => await stage.close());
+
+const SECRET = 'hunter2-hunter2';
+const fail = (): never => {
+  throw new TypeError(`the reader stumbled over ${SECRET}\n    at ${SECRET}`);
+};
+
+/** The receipt of three results, whose reader does with each item what `change` says; and the defects that were told. */
+async function receiptOf(
+  change: (item: Item, index: number) => Item,
+): Promise<{ receipt: Receipt; told: ReaderDefect[] }> {
+  const caller = await newCaller(stage);
+  const texts = ['one', 'two', 'three'];
+  const document = sarif(texts.map((text) => result({ message: { text } })));
+  await receive(stage, caller, 'sarif', document, { rehearsal: true });
+  const upload = await claim(stage);
+  assert.ok(upload);
+  const told: ReaderDefect[] = [];
+  const deps = { ...watchedDeps(stage, () => {}), onDefect: (one: ReaderDefect) => told.push(one) };
+  const db = stage.database.tenant(upload.tenant_id);
+  const source = new DocumentSource(db, upload, deps.sealKey, async () => {});
+  const opened = await openReport(deps, upload, source);
+  const pass = (): ItemPass => {
+    const real = opened.report.pass();
+    const read: ItemPass['read'] = (value, list, index) =>
+      change(real.read(value, list, index), index);
+    return { notes: real.notes, read };
+  };
+  const reading = { ...opened, report: { ...opened.report, pass } };
+  await rehearse(deps, upload, reading, await surveyItems(deps, upload, reading));
+  const ended = await findUpload(db, upload.tenant_id, upload.id);
+  return { receipt: JSON.parse(ended?.receipt ?? 'null') as Receipt, told };
+}
+
+function assertTold(told: readonly ReaderDefect[]): void {
+  assert.deepEqual(
+    told.map(({ pointer, name }) => [pointer, name]),
+    [['/runs/0/results/1', 'TypeError']],
+  );
+  assert.match(told[0]?.stack ?? '', /^at (?:Object\.)?fail /);
+  assert.ok(!JSON.stringify(told).includes(SECRET), 'no word of the document is told');
+}
+
+test('an item on which the reader fails is rejected alone, and the defect is told', async () => {
+  const { receipt, told } = await receiptOf((item, index) => (index === 1 ? fail() : item));
+  assert.equal(receipt.findings.created, 2);
+  const places = receipt.rejections.map(({ pointer, code }) => [pointer, code]);
+  assert.deepEqual(places, [['/runs/0/results/1', 'item_unreadable']]);
+  assert.ok(!JSON.stringify(receipt).includes(SECRET));
+  assertTold(told);
+});
+
+test('an item whose details the reader fails on is stored without them, and the defect is told', async () => {
+  const { receipt, told } = await receiptOf((item, index) =>
+    item.outcome === 'finding' && index === 1
+      ? { ...item, draft: { ...item.draft, detail: fail } }
+      : item,
+  );
+  assert.equal(receipt.findings.created, 3);
+  const places = receipt.warnings.map(({ pointer, code }) => [pointer, code]);
+  assert.deepEqual(places, [['/runs/0/results/1', 'detail_unreadable']]);
+  assertTold(told);
+});
+
+const HUGE_HOST = `http://${'eyJ'.repeat(5462)}`;
+const uri = { artifactLocation: { uri: HUGE_HOST } };
+
+for (const [place, format, document] of [
+  ['a web request', 'sarif', sarif([result({ webRequest: { target: HUGE_HOST } })])],
+  ['a location', 'sarif', sarif([result({ locations: [{ physicalLocation: uri }] })])],
+  [
+    'a related location',
+    'sarif',
+    sarif([result({ relatedLocations: [{ physicalLocation: uri }] })]),
+  ],
+  ['the web part', 'ctis', ctis([{ title: 't', type: 'vulnerability', web: { url: HUGE_HOST } }])],
+  ['a path', 'ctis', ctis([{ title: 't', location: { path: HUGE_HOST } }])],
+  ['an asset', 'ctis', ctis([{ title: 't' }], { assets: [{ type: 'website', value: HUGE_HOST }] })],
+] satisfies [string, Format, unknown][]) {
+  test(`an address too long to be parsed in ${place} of a ${format} report costs nothing`, () => {
+    const items = [...decode(format, document).items()];
+    assert.deepEqual(
+      items.map(({ outcome }) => outcome),
+      ['finding'],
+    );
+  });
+}
