@@ -58,7 +58,11 @@ export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
 
 /** Only asked where the hashes are equal already, so that a quick hash is good enough. */
 function samenessOf(draft: FindingDraft, producer: Buffer | null, content: Buffer): Buffer {
-  const [words, more] = quickHash([draft.message, draft.path ?? '', ...(draft.identity.also ?? [])]);
+  const [words, more] = quickHash([
+    draft.message,
+    draft.path ?? '',
+    ...(draft.identity.also ?? []),
+  ]);
   // Where there is no line, an offset stands in for it, below zero.
   const line = draft.startLine ?? -2 - (draft.startOffset ?? -1);
   const place = [words, more, line, draft.startColumn ?? -1];
