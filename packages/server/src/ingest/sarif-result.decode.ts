@@ -30,7 +30,7 @@ import {
   withoutSecrets,
 } from './sarif-secrets.decode.ts';
 import { type LevelFrom, readSaid, severityOf } from './sarif-severity.decode.ts';
-import { checkResult } from './sarif-shape.decode.ts';
+import { checkedResult } from './sarif-shape.decode.ts';
 import { isLevel, severityOfWord } from './severity.rules.ts';
 
 /** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
@@ -38,12 +38,12 @@ const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable',
 
 /** Decides about one result. */
 export function decodeResult(value: unknown, pointer: string, run: SarifRun): Item {
-  const result = objectOf(value);
-  if (result === null) {
+  const sent = objectOf(value);
+  if (sent === null) {
     const detail = 'A result must be an object.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_not_object', detail } };
   }
-  checkResult(result, pointer, run.notes);
+  const result = checkedResult(sent, pointer, run.notes);
   if (NO_PROBLEM_KINDS.has(result.kind)) {
     return { outcome: 'not_problem', pointer, reason: `kind ${String(result.kind)}` };
   }
@@ -52,13 +52,13 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
   }
   const rule = run.rules.of(result);
   const location = firstLocation(result, run);
-  const said =
-    messageText(result.message, rule) ?? rule.title ?? stringOf(rule.detail?.description);
+  const own = messageText(result.message, rule);
+  const said = own ?? rule.title ?? stringOf(rule.detail?.description);
   if (said === null && rule.id === '' && location === null) {
     const detail = 'The result has neither message, rule nor location: nothing tells what it is.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_empty', detail } };
   }
-  if (result.message === undefined) {
+  if (own === null) {
     const detail = 'A result has no message; what its rule says stands in for it.';
     run.notes.warn(`${pointer}/message`, 'message_missing', detail);
   }

@@ -17,7 +17,7 @@ import {
   stringsOf,
 } from './report-notes.decode.ts';
 import { rawSeverity, readSaid, type SaidSeverity, SILENT } from './sarif-severity.decode.ts';
-import { isLevel } from './severity.rules.ts';
+import { levelWord } from './severity.rules.ts';
 import { TaxonBook, type TaxonNames } from './sarif-taxa.decode.ts';
 import {
   type Translated,
@@ -202,7 +202,6 @@ export class RuleBook {
     const properties = objectOf(raw?.properties);
     const tags = stringsOf(properties?.tags).map((tag) => notes.text(tag, limits.nameCharsMax));
     const configuration = objectOf(raw?.defaultConfiguration);
-    const level = configuration?.level;
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
     const other = this.#translated(id, found);
@@ -222,7 +221,7 @@ export class RuleBook {
       ownId: stringOf(raw?.id)?.trim() ?? null,
       name,
       title: titleOf(ruleId, short, name),
-      level: isLevel(level) ? level : null,
+      level: levelWord(configuration?.level),
       rank: rankOf(configuration?.rank),
       said,
       severityRaw: rawSeverity(said, SILENT),

@@ -29,6 +29,7 @@ import { decodeResult } from './sarif-result.decode.ts';
 import type { RunPlace } from './sarif-run.decode.ts';
 import { analysisOf, assetOf } from './sarif-frame.decode.ts';
 import { checkLog, checkRun } from './sarif-shape.decode.ts';
+import { checkBelow } from './sarif-types.decode.ts';
 
 const NONE: FrameList<never> = { usable: [], rejections: [] };
 
@@ -207,6 +208,7 @@ function warnRun(
   }
   warnOfFiles(own, pointer, externals, notes);
   for (const part of [{ pointer, raw: own }, ...externals]) {
+    checkBelow('run', part.raw, part.pointer, notes);
     for (const trouble of healthOf({ ...part.raw, tool: run.tool }).troubles) {
       notes.warn(`${part.pointer}${trouble.pointer}`, trouble.code, trouble.detail);
     }
