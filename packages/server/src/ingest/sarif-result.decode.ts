@@ -14,8 +14,8 @@ import {
   objectOf,
   preview,
   stringOf,
-  stringsOf,
 } from './report-notes.decode.ts';
+import { tagsOf } from './sarif-bags.decode.ts';
 import { detailOf } from './sarif-detail.decode.ts';
 import { type Subject, subjectOf } from './sarif-identity.decode.ts';
 import { type ReadLocation, readLocation } from './sarif-locations.decode.ts';
@@ -104,7 +104,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
   const { level, from } = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
   const odd = oddLevel(result.level);
-  const bag = readSaid(properties, stringsOf(properties?.tags));
+  const bag = readSaid(properties, tagsOf(properties));
   const saidSeverity = odd === null ? bag : { ...bag, raw: [...bag.raw, odd.raw] };
   const decided = severityOf(rule.said, saidSeverity, level, from);
   const isOdd = odd !== null && decided.from === 'level';

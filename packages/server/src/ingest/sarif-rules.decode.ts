@@ -16,6 +16,7 @@ import {
   stringOf,
   stringsOf,
 } from './report-notes.decode.ts';
+import { tagsOf } from './sarif-bags.decode.ts';
 import { rawSeverity, readSaid, type SaidSeverity, SILENT } from './sarif-severity.decode.ts';
 import { levelWord } from './severity.rules.ts';
 import { TaxonBook, type TaxonNames } from './sarif-taxa.decode.ts';
@@ -200,7 +201,8 @@ export class RuleBook {
     const notes = this.#notes;
     const ruleId = notes.text(id ?? stringOf(raw?.id)?.trim() ?? '', limits.ruleIdCharsMax);
     const properties = objectOf(raw?.properties);
-    const tags = stringsOf(properties?.tags).map((tag) => notes.text(tag, limits.nameCharsMax));
+    const written = tagsOf(properties);
+    const tags = written.map((tag) => notes.text(tag, limits.nameCharsMax));
     const configuration = objectOf(raw?.defaultConfiguration);
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
@@ -213,7 +215,7 @@ export class RuleBook {
       return null;
     };
     const short = textOf('shortDescription');
-    const said = readSaid(properties, stringsOf(properties?.tags));
+    const said = readSaid(properties, written);
     const full = textOf('fullDescription');
     return {
       id: ruleId,

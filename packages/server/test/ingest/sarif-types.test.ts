@@ -105,3 +105,22 @@ test('null is absent, and what a result of many parts has in its right type says
   };
   assert.deepEqual(said(more, { taxonomies: [{ name: 'CWE', taxa: [{ id: '79' }] }] }), []);
 });
+
+test('tags that are one text are its parts between commas, of rules and of results', () => {
+  const rules = [{ id: 'r', properties: { tags: 'CWE-79, security' } }];
+  const draft = one({ properties: { tags: 'owned, critical,', own: 1 } }, {}, { rules });
+  assert.deepEqual(draft?.detail.tags, ['owned', 'critical', 'CWE-79', 'security']);
+  assert.deepEqual(draft?.detail.cwe, ['CWE-79']);
+  assert.equal(draft?.severity, 'critical');
+  assert.deepEqual(draft?.detail.properties, { own: 1 });
+});
+
+test('tags that are no texts stay in the property bag', () => {
+  const kept = (tags: unknown) => {
+    const detail = one({ properties: { tags } })?.detail;
+    return [detail?.tags, detail?.properties];
+  };
+  assert.deepEqual(kept(['a', 5]), [['a'], { tags: [5] }]);
+  assert.deepEqual(kept({ a: 'b' }), [undefined, { tags: { a: 'b' } }]);
+  assert.deepEqual(kept(['a']), [['a'], undefined]);
+});
