@@ -138,7 +138,8 @@ function wrappedReport(outer: JsonObject, notes: Notes): JsonObject | null {
   return inner;
 }
 
-function looksLikeReport(object: JsonObject): boolean {
+/** True for an object that has a member of a CTIS report. */
+export function looksLikeReport(object: JsonObject): boolean {
   return REPORT_MEMBERS.some((name) => Object.hasOwn(object, name));
 }
 
