@@ -114,3 +114,24 @@ test('a number in the place of a masked secret is not shown', () => {
   const [draft] = drafts(decodeCtis(ctis([{ ...FINDING, type: 'secret', secret }]), {}));
   assert.ok(!JSON.stringify(draft?.detail).includes('12345678'));
 });
+
+test('a CVSS vector without a score decides where the severity is missing', () => {
+  const judged = (more: object) => {
+    const { item } = read({ severity: undefined, ...more });
+    return [draftOf(item).severity, draftOf(item).detail.severity_from];
+  };
+  const of = (cvss_vector: string, more: object = {}) =>
+    judged({ vulnerability: { cvss_vector, ...more } });
+  const critical = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H';
+  assert.deepEqual(of(critical), ['critical', 'cvss_vector']);
+  assert.deepEqual(of(critical, { cvss_score: 5 }), ['medium', 'cvss_score']);
+  assert.deepEqual(of('(AV:N/AC:L/Au:N/C:C/I:C/A:C)'), ['high', 'cvss_vector']);
+  assert.deepEqual(of('CVSS:3.1/AV:N'), ['medium', 'default']);
+  const none = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:N/I:N/A:N';
+  assert.deepEqual(of(none), ['info', 'cvss_vector']);
+  assert.deepEqual(judged({ scores: [{ system: 'cvss', vector: critical }] }), [
+    'critical',
+    'scores',
+  ]);
+  assert.equal(judged({ vulnerability: { cvss_vector: critical }, severity: 'low' })[0], 'low');
+});
