@@ -124,3 +124,33 @@ test('tags that are no texts stay in the property bag', () => {
   assert.deepEqual(kept({ a: 'b' }), [undefined, { tags: { a: 'b' } }]);
   assert.deepEqual(kept(['a']), [['a'], undefined]);
 });
+
+test('each member of a usual place or message is told when its type is wrong', () => {
+  const regions =
+    'startLine startColumn endLine endColumn charOffset charLength byteOffset byteLength snippet message'.split(
+      ' ',
+    );
+  const wrong = (name: string): unknown => (name === 'message' ? 5 : 'x');
+  for (const part of ['region', 'contextRegion']) {
+    for (const name of regions) {
+      const physicalLocation = {
+        artifactLocation: { uri: 'a.c' },
+        [part]: { [name]: wrong(name) },
+      };
+      const warning = `wrong_type /locations/0/physicalLocation/${part}/${name}`;
+      assert.deepEqual(said({ locations: [{ physicalLocation }] }), [warning]);
+    }
+  }
+  const artifact = '/locations/0/physicalLocation/artifactLocation';
+  for (const [name, value] of Object.entries({ uri: 1, uriBaseId: 1, index: '1' })) {
+    assert.deepEqual(said(place({ [name]: value })), [`wrong_type ${artifact}/${name}`]);
+  }
+  assert.deepEqual(said(place([])), [`wrong_type ${artifact}`]);
+  for (const name of ['id', 'message', 'logicalLocations', 'annotations', 'physicalLocation']) {
+    const location = { ...(at('a.c') as object), [name]: name === 'id' ? 'x' : 5 };
+    assert.deepEqual(said({ locations: [location] }), [`wrong_type /locations/0/${name}`]);
+  }
+  for (const name of ['markdown', 'id', 'arguments']) {
+    assert.deepEqual(said({ message: { text: 'm', [name]: 5 } }), [`wrong_type /message/${name}`]);
+  }
+});
