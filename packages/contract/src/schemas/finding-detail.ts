@@ -77,6 +77,12 @@ export interface DetailFlowStep extends DetailLocation {
   nesting_level?: number;
   /** When it ran, among the steps of all threads: a number of the tool's. */
   execution_order?: number;
+  /** When it ran by the clock, as the tool writes it. */
+  executed_at?: string;
+  /** What the step is classified under: `CWE-20`, `<taxonomy>/<id>`. */
+  taxa?: string[];
+  /** The calls that led to it. */
+  stack?: DetailStack;
   /** Variables and their values there. */
   state?: Record<string, string>;
   web_request?: DetailExchange;

@@ -4,6 +4,7 @@
 // are empty count as absent (Go producers write zero values for "not said", CTIS §1.3). Called by the CTIS readers.
 
 import {
+  ANY_TEXT,
   ANYTHING,
   CTIS_ALIASES,
   type CtisObject,
@@ -24,8 +25,30 @@ import {
 interface Reading {
   readonly notes: Notes;
   readonly base: string;
+  /** False where nobody looks at the properties of the object: what would stand there is left out. */
+  readonly keeps: boolean;
   readonly aside: [place: string, value: unknown][];
 }
+
+/** What is read of these is all that is kept of them. */
+const UNKEPT: ReadonlySet<CtisObject> = new Set([
+  'report',
+  'metadata',
+  'scope',
+  'branch',
+  'tool',
+  'relationship',
+]);
+
+/** Parts of a finding that are shown member by member; what else they hold is moved to its properties. */
+const SHOWN_BY_MEMBER: ReadonlySet<CtisObject> = new Set([
+  'location',
+  'logical_location',
+  'stack',
+  'frame',
+  'flow_step',
+  'suppression',
+]);
 
 /** An object of the report under its right names, all the way down; null when it isn't one. */
 export function readObject(
@@ -41,7 +64,7 @@ export function readObject(
     }
     return null;
   }
-  const reading: Reading = { notes, base: pointer, aside: [] };
+  const reading: Reading = { notes, base: pointer, keeps: !UNKEPT.has(kind), aside: [] };
   const read = readShape(kind, object, pointer, reading);
   if (reading.aside.length === 0) return read;
   const properties = { ...Object.fromEntries(reading.aside), ...objectOf(read.properties) };
@@ -64,7 +87,8 @@ function readShape(
     const rule = shape.get(name);
     if (rule === ANYTHING) continue;
     const value = object[name];
-    if (value === null) continue;
+    // Most members are texts, and most are.
+    if (value === null || (rule === ANY_TEXT && typeof value === 'string')) continue;
     if (rule !== undefined) {
       const read = readMember(rule, value, `${pointer}/${name}`, reading);
       if (read !== value) (changed ??= new Map(Object.entries(object))).set(name, read);
@@ -73,8 +97,9 @@ function readShape(
     const right = aliases?.get(name);
     const at = `${pointer}/${pointerToken(name)}`;
     if (right === undefined) {
-      const said = `CTIS has no member "${name.slice(0, 64)}" here; it is kept as data.`;
-      reading.notes.warn(at, 'unknown_member', said);
+      const isMoved = SHOWN_BY_MEMBER.has(kind);
+      if (isMoved) (changed ??= new Map(Object.entries(object))).delete(name);
+      unknown(name, value, at, isMoved, reading);
       continue;
     }
     const said = `"${name}" is not a CTIS name; it is read as "${right}".`;
@@ -94,7 +119,8 @@ function readMember(rule: CtisRule, value: unknown, pointer: string, reading: Re
   if (rule.shape !== null) return readNested(rule, rule.shape, value, pointer, reading);
   if (rule.words !== null) return readWords(rule.words, value, pointer, reading);
   if (rule.min !== null) return readNumber(rule, rule.min, value, pointer, reading);
-  if (!rule.isList || Array.isArray(value)) return bounded(rule, value, reading.notes);
+  if (!rule.isList) return readPlain(rule, value, pointer, reading);
+  if (Array.isArray(value)) return bounded(rule, texts(value, pointer, reading), reading.notes);
   if (typeof value !== 'string') {
     if (isBlank(value)) return undefined;
     const detail = 'A list is expected here';
@@ -102,6 +128,38 @@ function readMember(rule: CtisRule, value: unknown, pointer: string, reading: Re
   }
   reading.notes.warn(pointer, 'wrong_type', ONE_ENTRY);
   return bounded(rule, [value], reading.notes);
+}
+
+const EXPECTED = { text: 'A text', id: 'A text', boolean: 'True or false', object: 'An object' };
+
+const HELD = { text: 'string', id: 'string', boolean: 'boolean' } as const;
+
+/** A text, a yes or no, an object of any members. */
+function readPlain(rule: CtisRule, value: unknown, pointer: string, reading: Reading): unknown {
+  const { type } = rule;
+  if (type === 'anything') return bounded(rule, value, reading.notes);
+  const isRight = type === 'object' ? objectOf(value) !== null : typeof value === HELD[type];
+  if (isRight) return bounded(rule, value, reading.notes);
+  if (isBlank(value)) return undefined;
+  // Plugins of Nessus and Qualys have numbers; without its rule a finding is hardly known again.
+  if (type === 'id' && Number.isSafeInteger(value)) {
+    const detail = 'A text is expected here; the number is read as its digits.';
+    reading.notes.warn(pointer, 'wrong_type', detail);
+    return String(value);
+  }
+  const detail = `${EXPECTED[type]} is expected here`;
+  return setAside(value, pointer, { code: 'wrong_type', detail }, reading);
+}
+
+/** A list of texts without what is none. */
+function texts(list: readonly unknown[], pointer: string, reading: Reading): readonly unknown[] {
+  if (list.every((entry) => typeof entry === 'string')) return list;
+  return list.filter((entry, index) => {
+    if (typeof entry === 'string') return true;
+    const why = { code: 'wrong_type', detail: 'A text is expected here' };
+    if (!isBlank(entry)) setAside(entry, `${pointer}/${index}`, why, reading);
+    return false;
+  });
 }
 
 const ONE_ENTRY = 'A list is expected here; this is taken as its only entry.';
@@ -139,7 +197,13 @@ function readNested(
   let changed: unknown[] | null = kept === value ? null : [...kept];
   for (const [index, entry] of kept.entries()) {
     const item = objectOf(entry);
-    if (item === null) continue;
+    if (item === null) {
+      if (isBlank(entry)) continue;
+      const why = { code: 'wrong_type', detail: 'An object is expected here' };
+      setAside(entry, `${pointer}/${index}`, why, reading);
+      (changed ??= [...kept])[index] = null;
+      continue;
+    }
     const read = readShape(kind, item, `${pointer}/${index}`, reading);
     if (read !== item) (changed ??= [...kept])[index] = read;
   }
@@ -203,16 +267,34 @@ function readNumber(
   );
 }
 
+/** Notes a member that CTIS doesn't have, and keeps it if nothing else does. */
+function unknown(
+  name: string,
+  value: unknown,
+  pointer: string,
+  isMoved: boolean,
+  reading: Reading,
+): void {
+  const why = {
+    code: 'unknown_member',
+    detail: `CTIS has no member "${name.slice(0, 64)}" here`,
+  };
+  if (isMoved || !reading.keeps) setAside(value, pointer, why, reading);
+  else reading.notes.warn(pointer, why.code, `${why.detail}; it is kept as data.`);
+}
+
 function setAside(
   value: unknown,
   pointer: string,
   why: { readonly code: string; readonly detail: string },
-  { notes, base, aside }: Reading,
+  { notes, base, keeps, aside }: Reading,
 ): undefined {
-  notes.warn(pointer, why.code, `${why.detail}; it is kept under properties.`);
+  const kept = keeps ? 'it is kept under properties' : 'it is left out';
+  notes.warn(pointer, why.code, `${why.detail}; ${kept}.`);
+  if (!keeps) return undefined;
   // What isn't where it belongs isn't masked by what it is.
-  const kept = typeof value === 'string' ? maskAssignments(value) : value;
-  aside.push([pointer.slice(base.length + 1), kept]);
+  const shown = typeof value === 'string' ? maskAssignments(value) : value;
+  aside.push([pointer.slice(base.length + 1), shown]);
   return undefined;
 }
 

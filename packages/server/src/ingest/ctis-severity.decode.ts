@@ -1,7 +1,8 @@
 // How bad a CTIS finding is (CTIS §4.1, §4.2): its own word, else the word or number of the scheme it comes from, else
-// its CVSS score, else medium. Called by ctis-finding.decode.ts.
+// its CVSS score or vector, else medium. Called by ctis-finding.decode.ts.
 
 import type { Severity } from '@muster/contract';
+import { cvssOf } from './cvss.rules.ts';
 import type { FindingParts } from './ctis-parts.decode.ts';
 import {
   type JsonObject,
@@ -67,22 +68,30 @@ function fallbackOf(parts: FindingParts): SeverityVerdict {
   const scheme = SCHEMES.get(stringOf(native?.scheme) ?? '');
   const told = scheme?.get(word) ?? severityOfWord(word);
   if (told !== null) return { severity: told, from: 'native.severity' };
-  const score = scoreOf(parts.vulnerability?.cvss_score);
-  if (parts.vulnerability !== null && score !== null && score > 0) {
-    const isOld = isCvss2(parts.vulnerability);
-    return {
-      severity: isOld ? severityOfCvss2(score) : severityOfScore(score),
-      from: 'cvss_score',
-    };
-  }
+  const { vulnerability } = parts;
+  const own = vulnerability === null ? null : ratedBy(vulnerability);
+  if (own !== null) return own;
   for (const entry of listOf(parts.finding.scores)) {
-    const rated = objectOf(entry);
-    const value = scoreOf(rated?.value);
-    if (rated?.system !== 'cvss' || value === null || value <= 0) continue;
-    const isOld = isCvss2({ cvss_version: rated.version, cvss_vector: rated.vector });
-    return { severity: isOld ? severityOfCvss2(value) : severityOfScore(value), from: 'scores' };
+    const { system, value, version, vector } = objectOf(entry) ?? {};
+    if (system !== 'cvss') continue;
+    const rated = ratedBy({ cvss_score: value, cvss_version: version, cvss_vector: vector });
+    if (rated !== null) return { ...rated, from: 'scores' };
   }
   return { severity: 'medium', from: 'default' };
+}
+
+/** By its score, else by the base score of its vector, which may stand alone (CTIS §2.8). Go writes zero for no score. */
+function ratedBy(cvss: JsonObject): SeverityVerdict | null {
+  const stated = scoreOf(cvss.cvss_score);
+  if (stated !== null && stated > 0) {
+    const severity = isCvss2(cvss) ? severityOfCvss2(stated) : severityOfScore(stated);
+    return { severity, from: 'cvss_score' };
+  }
+  const vector = cvssOf(cvss.cvss_vector);
+  if (vector === null || vector.score === null) return null;
+  const isOld = vector.version === '2.0';
+  const severity = isOld ? severityOfCvss2(vector.score) : severityOfScore(vector.score);
+  return { severity, from: 'cvss_vector' };
 }
 
 /** By its version, else by its vector: only v2 writes none of `CVSS:<version>/` (CTIS §2.8). */

@@ -19,15 +19,21 @@ import {
   type UploadContext,
 } from './draft.rules.ts';
 import { pathRoots } from './path.rules.ts';
-import { type JsonObject, Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import {
+  type JsonObject,
+  memberOf,
+  Notes,
+  objectOf,
+  pointerToken,
+  stringOf,
+} from './report-notes.decode.ts';
 import { ctisRun } from './run-summary.decode.ts';
 import { branchName, contextAsset } from './sarif-frame.decode.ts';
 import { scanOf, scannerOf } from './scan-context.rules.ts';
 
 /** A document with none of these is something else. */
-const REPORT_MEMBERS = 'metadata tool assets findings dependencies relationships endpoints'.split(
-  ' ',
-);
+const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'endpoints'];
+const REPORT_MEMBERS = ['metadata', 'tool', ...REPORT_LISTS];
 
 /**
  * Reads the frame of a CTIS document, whose list of findings is empty there. Throws DocumentRefused, and nothing else,
@@ -90,16 +96,17 @@ function newPass(targets: Targets, roots: ReturnType<typeof pathRoots>): ItemPas
   };
 }
 
-/** The report inside its wrapper, if it has one; `base` is where it stands. */
+/**
+ * The report; `base` is where it stands. The wrapper is looked for first, as the protocol has it: what stands beside a
+ * report in its wrapper is told, and isn't read.
+ */
 function reportOf(document: unknown, notes: Notes): { report: JsonObject; base: string } {
   const outer = objectOf(document);
   if (outer === null) {
     throw new DocumentRefused('not_ctis', '', 'The document is not a JSON object, so not CTIS.');
   }
-  const inner = objectOf(outer.report);
-  const isWrapped = inner !== null && !looksLikeReport(outer);
-  const report = isWrapped ? inner : outer;
-  const base = isWrapped ? '/report' : '';
+  const report = wrappedReport(outer, notes) ?? outer;
+  const base = report === outer ? '' : '/report';
   if (Object.hasOwn(report, 'runs') && !Object.hasOwn(report, 'findings')) {
     throw new DocumentRefused('not_ctis', base, 'This is a SARIF log: send it to /ingest/sarif.');
   }
@@ -111,8 +118,34 @@ function reportOf(document: unknown, notes: Notes): { report: JsonObject; base: 
   return { report, base };
 }
 
-function looksLikeReport(object: JsonObject): boolean {
+/** What `{"report": …}` wraps; null for a flat report, which may have an unknown member of that name. */
+function wrappedReport(outer: JsonObject, notes: Notes): JsonObject | null {
+  const inner = objectOf(outer.report);
+  if (inner === null) return null;
+  if (!looksLikeReport(inner)) return looksLikeReport(outer) ? null : inner;
+  if (hasLists(outer)) {
+    if (!hasLists(inner)) return null;
+    // One of the two would be lost, and with an empty list in its place findings would be closed.
+    const detail =
+      'The document has lists both at its top and under `report`: it is one or the other.';
+    throw new DocumentRefused('not_ctis', '/report', detail);
+  }
+  for (const name of Object.keys(outer)) {
+    if (name === 'report') continue;
+    const detail = `"${name.slice(0, 64)}" stands beside a wrapped report; it is left out.`;
+    notes.warn(`/${pointerToken(name)}`, 'unknown_member', detail);
+  }
+  return inner;
+}
+
+/** True for an object that has a member of a CTIS report. */
+export function looksLikeReport(object: JsonObject): boolean {
   return REPORT_MEMBERS.some((name) => Object.hasOwn(object, name));
+}
+
+/** True for what has items to read, or says that it has none. */
+function hasLists(object: JsonObject): boolean {
+  return REPORT_LISTS.some((name) => Array.isArray(memberOf(object, name)));
 }
 
 /**

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { limits } from '@muster/contract/plain';
-import { openCtis } from './ctis.decode.ts';
+import { looksLikeReport, openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
 import type { ScannedItem } from './document-items.decode.ts';
 import { TooManyItems } from './document-scan.decode.ts';
@@ -23,8 +23,8 @@ import { type Evidence, evidenceOf } from './evidence.rules.ts';
 import { RawHashes } from './raw-hashes.rules.ts';
 import { readKnown } from './known-items.ts';
 import type { IngestDeps } from './lease.ts';
-import { Notes } from './report-notes.decode.ts';
-import { openSarif } from './sarif.decode.ts';
+import { Notes, objectOf } from './report-notes.decode.ts';
+import { openSarif, saysSarif } from './sarif.decode.ts';
 import { DUE, hasTooManyItems, Survey } from './survey.rules.ts';
 import { ReaderDefects, unreadable } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
@@ -90,16 +90,10 @@ function readFrame(upload: UploadRow, document: ScannedDocument, notes: Notes): 
   const context = JSON.parse(upload.context) as UploadContext;
   const counts = new Map([...document.lists.values()].map((list) => [list.pointer, list.count]));
   if (upload.format === 'sarif') return openSarif(frame, counts, context, notes);
-  const looksLikeSarif =
-    typeof frame === 'object' &&
-    frame !== null &&
-    !Array.isArray(frame) &&
-    'runs' in frame &&
-    !('metadata' in frame);
-  if (!looksLikeSarif && context.declaredSarif !== true) return openCtis(frame, context, notes);
-  // The sender of SARIF on a CTIS route is told that it was understood as what it is.
+  if (!isSarif(frame) && context.declaredSarif !== true) return openCtis(frame, context, notes);
+  // The sender of SARIF on a CTIS route is told that it was understood as what it is. The dry run is the route of both.
   const detail = 'The document is SARIF and was read as such; /ingest/sarif is its own route.';
-  notes.warn('', 'recognised_as_sarif', detail);
+  if (context.rehearsal !== true) notes.warn('', 'recognised_as_sarif', detail);
   return openSarif(frame, counts, context, notes);
 }
 
@@ -112,6 +106,17 @@ function warnUnknown(upload: UploadRow, notes: Notes): void {
       'unless `coverage` is given beside it, nothing is closed by this upload.';
     notes.warn('', 'unknown_parameter', detail);
   }
+}
+
+/**
+ * Whether a document that may be either is SARIF: by its version and runs, whatever stands beside them, else by its runs
+ * where there are no findings, else by its version where nothing of a CTIS report is there.
+ */
+function isSarif(document: unknown): boolean {
+  const object = objectOf(document);
+  if (object === null) return false;
+  if (!Object.hasOwn(object, 'runs')) return saysSarif(object) && !looksLikeReport(object);
+  return saysSarif(object) || !Object.hasOwn(object, 'findings');
 }
 
 const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';

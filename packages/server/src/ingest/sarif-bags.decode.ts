@@ -4,7 +4,14 @@
 
 import { type Budget, boundedBag } from './bounded.decode.ts';
 import { maskSaid } from './masking.rules.ts';
-import { type JsonObject, type Notes, objectOf, pointerToken } from './report-notes.decode.ts';
+import {
+  type JsonObject,
+  type Notes,
+  objectOf,
+  pointerToken,
+  stringOf,
+  stringsOf,
+} from './report-notes.decode.ts';
 
 /** Tools that write bags below a result write one a step; more of them tell nobody more. */
 const BAGS_MAX = 50;
@@ -65,4 +72,21 @@ export function bagsBelow(
   };
   for (const name in result) if (isMember(name)) step(name, result[name]);
   return bags.length === 0 ? null : Object.fromEntries(bags);
+}
+
+/** §3.8.2: the tags of a property bag; what many tools write as one text with commas is read as the list it means. */
+export function tagsOf(properties: JsonObject | null): string[] {
+  const tags = properties?.tags;
+  if (typeof tags !== 'string') return stringsOf(tags);
+  return tags.split(',').flatMap((tag) => stringOf(tag)?.trim() ?? []);
+}
+
+/** The bag without the tags that were read; those that are none stay. */
+export function withoutTags(properties: JsonObject): JsonObject {
+  if (!Object.hasOwn(properties, 'tags')) return properties;
+  const { tags, ...rest } = properties;
+  if (typeof tags === 'string') return rest;
+  if (!Array.isArray(tags)) return properties;
+  const others = tags.filter((tag) => typeof tag !== 'string');
+  return others.length === 0 ? rest : { ...rest, tags: others };
 }

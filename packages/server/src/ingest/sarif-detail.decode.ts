@@ -11,7 +11,7 @@ import {
 } from '@muster/contract/plain';
 import { boundedBag, boundedCopy, newBudget } from './bounded.decode.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringsOf } from './report-notes.decode.ts';
-import { bagsBelow } from './sarif-bags.decode.ts';
+import { bagsBelow, tagsOf, withoutTags } from './sarif-bags.decode.ts';
 import { cvssDetail } from './sarif-cvss.decode.ts';
 import { exchangeOf } from './sarif-exchange.decode.ts';
 import { attachmentsOf, fixesOf } from './sarif-fixes.decode.ts';
@@ -123,7 +123,7 @@ function addClassification(
   run: SarifRun,
 ): void {
   const properties = objectOf(result.properties);
-  const own = stringsOf(properties?.tags);
+  const own = tagsOf(properties);
   const ownTaxa =
     own.length === 0 && properties === null && result.taxa === undefined
       ? rule.weaknesses
@@ -226,10 +226,4 @@ function addBags(detail: FindingDetail, result: JsonObject, hide: boolean, run: 
   }
   const bags = hide ? null : bagsBelow(result, (name) => KNOWN_MEMBERS.has(name), notes, budget);
   if (bags !== null) detail.property_bags = bags;
-}
-
-/** Tags have a place of their own. */
-function withoutTags(properties: JsonObject | null): JsonObject | null {
-  if (properties === null || !Object.hasOwn(properties, 'tags')) return properties;
-  return Object.fromEntries(Object.entries(properties).filter(([name]) => name !== 'tags'));
 }

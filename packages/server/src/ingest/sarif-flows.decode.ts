@@ -85,10 +85,36 @@ function detailStep(own: JsonObject | null, reading: Reading): DetailFlowStep | 
   if (module !== null) step.module = run.notes.text(module, limits.nameCharsMax);
   if (nesting !== null) step.nesting_level = nesting;
   if (order !== null) step.execution_order = order;
+  putRest(step, own, listed, reading);
   if (state !== null) step.state = state;
   if (request !== null) step.web_request = request;
   if (response !== null) step.web_response = response;
   return Object.keys(step).length === 0 ? null : step;
+}
+
+/** §3.38.3, §3.38.8, §3.38.13: what few tools say of a step. */
+function putRest(
+  step: DetailFlowStep,
+  own: JsonObject,
+  listed: JsonObject | null,
+  reading: Reading,
+): void {
+  const { run } = reading;
+  const time = stringOf(own.executionTimeUtc) ?? stringOf(listed?.executionTimeUtc);
+  if (time !== null) step.executed_at = run.notes.text(time, limits.nameCharsMax);
+  const taxa = own.taxa ?? listed?.taxa;
+  if (taxa !== undefined) {
+    const { cwe, owasp, other } = run.rules.taxa.of({ taxa }, null, []);
+    const names = [...cwe, ...owasp, ...other];
+    if (names.length > 0) {
+      step.taxa = names.map((name) => run.notes.text(name, limits.nameCharsMax));
+    }
+  }
+  const stack = own.stack ?? listed?.stack;
+  if (stack !== undefined) {
+    const [shown] = detailStacks([stack], reading);
+    if (shown !== undefined) step.stack = shown;
+  }
 }
 
 /** Enough to follow a variable; more is a dump of memory. */

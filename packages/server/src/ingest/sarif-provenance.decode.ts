@@ -8,6 +8,7 @@ import { type JsonObject, listOf, objectOf } from './report-notes.decode.ts';
 import { detailLocation, readLocation } from './sarif-locations.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
+import { statusWord } from './sarif-types.decode.ts';
 
 /**
  * §3.27.23: null and [] mean "not suppressed". An entry that has neither kind nor status is noise
@@ -30,7 +31,7 @@ export function suppressionsOf(
     if (raw === null || (kind === null && status === null)) continue;
     const suppression: DetailSuppression = {
       ...(kind === null ? {} : { kind }),
-      status: status?.trim().replace(/^[A-Z]/, (first) => first.toLowerCase()) ?? 'accepted',
+      status: status === null ? 'accepted' : (statusWord(status) ?? status.trim()),
     };
     const justification = notes.textOf(raw.justification, limits.messageCharsMax);
     if (justification !== null) suppression.justification = maskSaid(justification);

@@ -15,8 +15,8 @@ import {
   objectOf,
   preview,
   stringOf,
-  stringsOf,
 } from './report-notes.decode.ts';
+import { tagsOf } from './sarif-bags.decode.ts';
 import { detailOf } from './sarif-detail.decode.ts';
 import { type Subject, subjectOf } from './sarif-identity.decode.ts';
 import { type ReadLocation, readLocation } from './sarif-locations.decode.ts';
@@ -32,7 +32,7 @@ import {
   withoutSecrets,
 } from './sarif-secrets.decode.ts';
 import { type LevelFrom, readSaid, severityOf } from './sarif-severity.decode.ts';
-import { checkResult } from './sarif-shape.decode.ts';
+import { checkedResult } from './sarif-shape.decode.ts';
 import { isLevel, severityOfWord } from './severity.rules.ts';
 
 /** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
@@ -40,12 +40,12 @@ const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable',
 
 /** Decides about one result. */
 export function decodeResult(value: unknown, pointer: string, run: SarifRun): Item {
-  const result = objectOf(value);
-  if (result === null) {
+  const sent = objectOf(value);
+  if (sent === null) {
     const detail = 'A result must be an object.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_not_object', detail } };
   }
-  checkResult(result, pointer, run.notes);
+  const result = checkedResult(sent, pointer, run.notes);
   if (NO_PROBLEM_KINDS.has(result.kind)) {
     return { outcome: 'not_problem', pointer, reason: `kind ${String(result.kind)}` };
   }
@@ -54,13 +54,13 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
   }
   const rule = run.rules.of(result);
   const location = firstLocation(result, run);
-  const said =
-    messageText(result.message, rule) ?? rule.title ?? stringOf(rule.detail?.description);
+  const own = messageText(result.message, rule);
+  const said = own ?? rule.title ?? stringOf(rule.detail?.description);
   if (said === null && rule.id === '' && location === null) {
     const detail = 'The result has neither message, rule nor location: nothing tells what it is.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_empty', detail } };
   }
-  if (result.message === undefined) {
+  if (own === null) {
     const detail = 'A result has no message; what its rule says stands in for it.';
     run.notes.warn(`${pointer}/message`, 'message_missing', detail);
   }
@@ -106,7 +106,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
   const { level, from } = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
   const odd = oddLevel(result.level);
-  const bag = readSaid(properties, stringsOf(properties?.tags));
+  const bag = readSaid(properties, tagsOf(properties));
   const saidSeverity = odd === null ? bag : { ...bag, raw: [...bag.raw, odd.raw] };
   const decided = severityOf(rule.said, saidSeverity, level, from);
   const isOdd = odd !== null && decided.from === 'level';

@@ -16,8 +16,9 @@ import {
   stringOf,
   stringsOf,
 } from './report-notes.decode.ts';
+import { tagsOf } from './sarif-bags.decode.ts';
 import { rawSeverity, readSaid, type SaidSeverity, SILENT } from './sarif-severity.decode.ts';
-import { isLevel } from './severity.rules.ts';
+import { levelWord } from './severity.rules.ts';
 import { TaxonBook, type TaxonNames } from './sarif-taxa.decode.ts';
 import {
   type Translated,
@@ -60,6 +61,8 @@ interface Component {
   readonly rules: readonly unknown[];
   readonly byId: ReadonlyMap<string, JsonObject>;
   readonly byGuid: ReadonlyMap<string, JsonObject>;
+  /** Ids that several of its rules have: which of them is meant, an index tells. */
+  readonly repeated: ReadonlySet<string>;
 }
 
 interface Found {
@@ -135,7 +138,9 @@ export class RuleBook {
       }
       this.#byReference.set(key, facts);
       const isById = id !== null && stringOf(found?.rule.id)?.trim() === id;
-      if (isById && component === null) this.#byId.set(id, facts);
+      // What an index may yet decide isn't remembered by the id alone.
+      const isOne = isById && found?.component.repeated.has(id) === false;
+      if (isOne && component === null) this.#byId.set(id, facts);
     }
     return facts;
   }
@@ -155,6 +160,9 @@ export class RuleBook {
       return null;
     };
     let found = id === null ? null : pick((component) => component.byId.get(id));
+    if (id !== null && found?.component.repeated.has(id) === true) {
+      return oneOfSeveral(found, id, guid, index);
+    }
     if (found === null && guid !== null) found = pick((component) => component.byGuid.get(guid));
     // §3.27.5: `CA1000/1` is a refinement of `CA1000`.
     let part = id !== null && id.length <= limits.ruleIdCharsMax ? id : null;
@@ -211,9 +219,9 @@ export class RuleBook {
     const notes = this.#notes;
     const ruleId = notes.text(id ?? stringOf(raw?.id)?.trim() ?? '', limits.ruleIdCharsMax);
     const properties = objectOf(raw?.properties);
-    const tags = stringsOf(properties?.tags).map((tag) => notes.text(tag, limits.nameCharsMax));
+    const written = tagsOf(properties);
+    const tags = written.map((tag) => notes.text(tag, limits.nameCharsMax));
     const configuration = objectOf(raw?.defaultConfiguration);
-    const level = configuration?.level;
     const precision = stringOf(properties?.precision);
     const name = notes.textOf(raw?.name, limits.nameCharsMax);
     const other = this.#translated(id, found, component);
@@ -225,7 +233,7 @@ export class RuleBook {
       return null;
     };
     const short = textOf('shortDescription');
-    const said = readSaid(properties, stringsOf(properties?.tags));
+    const said = readSaid(properties, written);
     const full = textOf('fullDescription');
     return {
       id: ruleId,
@@ -233,7 +241,7 @@ export class RuleBook {
       ownId: stringOf(raw?.id)?.trim() ?? null,
       name,
       title: titleOf(ruleId, short, name),
-      level: isLevel(level) ? level : null,
+      level: levelWord(configuration?.level),
       rank: rankOf(configuration?.rank),
       said,
       severityRaw: rawSeverity(said, SILENT),
@@ -254,19 +262,32 @@ export class RuleBook {
   }
 }
 
+/** §3.27.6, §3.52: of several rules of one id a guid or an index that agrees with it says which is meant. */
+function oneOfSeveral(first: Found, id: string, guid: string | null, index: number | null): Found {
+  const { component } = first;
+  const named = guid === null ? null : (component.byGuid.get(guid) ?? null);
+  const indexed = index === null ? null : objectOf(component.rules[index]);
+  const meant = [named, indexed].find((rule) => stringOf(rule?.id)?.trim() === id);
+  return { rule: meant ?? first.rule, component };
+}
+
 function componentOf(raw: JsonObject, member: 'rules' | 'notifications'): Component {
   const rules = listOf(raw[member]);
   const byId = new Map<string, JsonObject>();
   const byGuid = new Map<string, JsonObject>();
+  const repeated = new Set<string>();
   for (const entry of rules) {
     const rule = objectOf(entry);
     const id = stringOf(rule?.id)?.trim();
     const guid = stringOf(rule?.guid);
-    // Rules come twice, with differing contents; the first one wins.
-    if (rule !== null && id !== undefined && !byId.has(id)) byId.set(id, rule);
+    // Rules come twice, with differing contents; the first one wins where no index says otherwise.
+    if (rule !== null && id !== undefined) {
+      if (byId.has(id)) repeated.add(id);
+      else byId.set(id, rule);
+    }
     if (rule !== null && guid !== null && !byGuid.has(guid)) byGuid.set(guid, rule);
   }
-  return { raw, rules, byId, byGuid };
+  return { raw, rules, byId, byGuid, repeated };
 }
 
 /** §3.27.25: from 0 to 100; -1 means that nothing is said. */

@@ -16,7 +16,7 @@ import { Places } from './sarif-places.decode.ts';
 import { type ColumnUnit, columnUnitOf } from './sarif-regions.decode.ts';
 import { rankOf, RuleBook, type RuleFacts } from './sarif-rules.decode.ts';
 import { Sources } from './sarif-sources.decode.ts';
-import { isLevel } from './severity.rules.ts';
+import { levelWord } from './severity.rules.ts';
 
 /** Where a run stands among the analyses and assets of the frame. */
 export interface RunPlace {
@@ -111,9 +111,8 @@ export function overridesOf(list: unknown, book: RuleBook): Overrides {
     const isRefined = facts.raw === null || facts.id !== facts.ownId;
     const key = isRefined ? facts.id : facts.raw;
     if (key === null || key === '' || overrides.has(key)) continue;
-    const { level } = configuration;
     overrides.set(key, {
-      level: isLevel(level) ? level : null,
+      level: levelWord(configuration.level),
       rank: rankOf(configuration.rank),
     });
   }

@@ -13,6 +13,7 @@ import {
   stringOf,
 } from './report-notes.decode.ts';
 import { rankOf } from './sarif-rules.decode.ts';
+import { checkBelow } from './sarif-types.decode.ts';
 
 type Kind = 'text' | 'number' | 'object' | 'list';
 
@@ -85,17 +86,36 @@ export function checkRun(run: JsonObject, tool: unknown, pointer: string, notes:
   }
 }
 
-/** §3.27 */
-export function checkResult(result: JsonObject, pointer: string, notes: Notes): void {
-  for (const name of Object.keys(result)) {
+/** §3.27. The result as it is to be read: itself, but for lists that have their only entry in their place. */
+export function checkedResult(sent: JsonObject, pointer: string, notes: Notes): JsonObject {
+  let result = sent;
+  for (const name of Object.keys(sent)) {
     const type = RESULT_TYPES.get(name);
+    const value = sent[name];
     if (type === undefined) {
       const detail = `A result has no member "${name.slice(0, 64)}"; it is kept as data.`;
       notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
-    } else if (!fits(result[name], type) && !isUnderstood(name, result[name])) {
-      warnType(name, result[name], pointer, notes);
+    } else if (!fits(value, type) && !isUnderstood(name, value)) {
+      if (type === 'list' && isOneEntry(name, value)) {
+        const detail = 'A list is expected here; this is taken as its only entry.';
+        notes.warn(`${pointer}/${name}`, 'wrong_type', detail);
+        result = { ...result, [name]: [value] };
+      } else warnType(name, value, pointer, notes);
     }
   }
+  // The pass that is paused has nothing to tell.
+  if (!notes.paused) checkBelow('result', result, pointer, notes);
+  checkWords(result, pointer, notes);
+  return result;
+}
+
+/** All lists of a result are of objects but for one (§3.27.28). */
+function isOneEntry(name: string, value: unknown): boolean {
+  if (name === 'workItemUris') return stringOf(value) !== null;
+  return Object.keys(objectOf(value) ?? {}).length > 0;
+}
+
+function checkWords(result: JsonObject, pointer: string, notes: Notes): void {
   const { kind, level, baselineState, rank, occurrenceCount } = result;
   if (typeof rank === 'number' && rank !== -1 && rankOf(rank) === null) {
     warnRange('rank', 'from 0 to 100, or -1', pointer, notes);

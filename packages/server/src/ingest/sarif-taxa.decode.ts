@@ -209,13 +209,20 @@ function indexOfTaxonomy(taxonomy: Taxonomy): TaxonomyIndex {
   return taxonomy.index;
 }
 
+/** `CWE-79` is one wherever it stands; a bare number only in a taxonomy that says so. */
+const CWE_ID = /^(?:(cwe)[-_: ]?)?0*([1-9]\d{0,4})$/i;
+
+/** `CWE`, `cwe_v4.4`, `MITRE-CWE`, the full name. */
+const CWE_NAME = /(?<![a-z])cwe(?![a-z])|common weakness enumeration/i;
+
 function namesOf(taxa: readonly Taxon[], texts: readonly string[]): TaxonNames {
   const cwe = new Set<string>();
   const owasp = new Set<string>();
   const other = new Set<string>();
   for (const { name, id } of taxa) {
-    const digits = /^(?:cwe-?)?0*([1-9]\d{0,4})$/i.exec(id)?.[1];
-    if (/\bcwe\b/i.test(name) && digits !== undefined) cwe.add(`CWE-${digits}`);
+    const [, prefix, digits] = CWE_ID.exec(id) ?? [];
+    const isCwe = digits !== undefined && (prefix !== undefined || CWE_NAME.test(name));
+    if (isCwe) cwe.add(`CWE-${digits}`);
     else if (/owasp/i.test(name) && owaspIn([id]).length > 0) owasp.add(owaspIn([id])[0] ?? id);
     else other.add(`${name}/${id}`);
   }

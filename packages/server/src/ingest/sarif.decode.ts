@@ -29,6 +29,7 @@ import { decodeResult } from './sarif-result.decode.ts';
 import type { RunPlace } from './sarif-run.decode.ts';
 import { analysisOf, assetOf } from './sarif-frame.decode.ts';
 import { checkLog, checkRun } from './sarif-shape.decode.ts';
+import { checkBelow } from './sarif-types.decode.ts';
 
 const NONE: FrameList<never> = { usable: [], rejections: [] };
 
@@ -161,14 +162,17 @@ function contextOf(list: ResultList | undefined): string {
 }
 
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
+export function saysSarif({ version }: JsonObject): boolean {
+  return typeof version === 'string' && /^2\.1\.0(?:$|[-+.])/.test(version.trim());
+}
+
 function logOf(document: unknown, notes: Notes): JsonObject {
   const log = objectOf(document);
   if (log === null) {
     throw new DocumentRefused('not_sarif', '', 'The document is not a JSON object, so not SARIF.');
   }
   const { version } = log;
-  const looksLikeSarif = Object.hasOwn(log, 'runs');
-  if (typeof version === 'string' && /^2\.1\.0(?:$|[-+.])/.test(version.trim())) {
+  if (saysSarif(log)) {
     if (Array.isArray(log.runs)) return log;
     if (log.runs === null) {
       const detail = '`runs` is null: the producer had no run to tell of; nothing is concluded.';
@@ -178,7 +182,7 @@ function logOf(document: unknown, notes: Notes): JsonObject {
     const detail = 'A SARIF log has a list `runs`; an empty list is a log without runs.';
     throw new DocumentRefused('not_sarif', '/runs', detail);
   }
-  if (!looksLikeSarif) {
+  if (!Object.hasOwn(log, 'runs')) {
     const detail = 'The document has neither `version` "2.1.0" nor `runs`: it is not SARIF.';
     throw new DocumentRefused('not_sarif', '', detail);
   }
@@ -207,6 +211,7 @@ function warnRun(
   }
   warnOfFiles(own, pointer, externals, notes);
   for (const part of [{ pointer, raw: own }, ...externals]) {
+    checkBelow('run', part.raw, part.pointer, notes);
     for (const trouble of healthOf({ ...part.raw, tool: run.tool }).troubles) {
       notes.warn(`${part.pointer}${trouble.pointer}`, trouble.code, trouble.detail);
     }

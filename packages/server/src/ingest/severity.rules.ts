@@ -86,6 +86,15 @@ export function severityOfLevel(level: string): Severity {
 }
 
 /** True for the four words of SARIF 2.1.0 §3.27.10. */
-export function isLevel(value: unknown): value is 'error' | 'warning' | 'note' | 'none' {
+export function isLevel(value: unknown): value is Level {
   return LEVELS.has(value);
+}
+
+export type Level = 'error' | 'warning' | 'note' | 'none';
+
+/** The level that a word is in any case; null for what is none. */
+export function levelWord(value: unknown): Level | null {
+  if (isLevel(value)) return value;
+  const word = typeof value === 'string' && value.length <= 64 ? value.trim().toLowerCase() : null;
+  return isLevel(word) ? word : null;
 }

@@ -351,6 +351,13 @@ for (const backend of BACKENDS) {
       }
     });
 
+    test('SARIF is recognised whatever stands beside its version and runs', async () => {
+      const report = { ...sarif([sarifResult({ rule: 'beside' })]), metadata: {}, findings: [] };
+      const receipt = ok(await hand(report, {}, '/ingest'), 201);
+      assert.equal(receipt['format'], 'sarif');
+      assert.equal((receipt['findings'] as Fields)['created'], 1);
+    });
+
     test('the SARIF route says no such thing, and takes all runs and all results', async () => {
       const two = { ...sarif([]), runs: ['a', 'b'].map((name) => runOf(name)) };
       const receipt = await receiptOf(two, `/ingest/sarif?repository_url=${fresh()}`);

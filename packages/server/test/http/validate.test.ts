@@ -32,7 +32,7 @@ for (const backend of BACKENDS) {
   const validated = async (body: Fields, repository: string): Promise<Fields> =>
     ok(await hand('/validate', body, repository), 200);
   const applied = async (body: Fields, repository: string): Promise<Fields> =>
-    ok(await hand('', body, repository), 201);
+    ok(await hand('runs' in body ? '/sarif' : '/ctis', body, repository), 201);
   const assetsOf = async (repository: string): Promise<Fields[]> => {
     const page = await look(world, world.own.viewer, `/api/v1/assets?value=${repository}`);
     return page['items'] as Fields[];
@@ -95,6 +95,9 @@ for (const backend of BACKENDS) {
       assert.equal(((problem['receipt'] as Fields)['findings'] as Fields)['rejected'], 2);
       const old = await hand('/validate', { version: '1.0.0', runs: [] }, repository);
       problemOf(old, 'unsupported_sarif_version');
+      for (const route of ['/validate', '/sarif', '']) {
+        problemOf(await hand(route, { version: '2.1.0' }, repository), 'not_sarif');
+      }
     });
 
     test('the upload stays with its receipt and says what it was', async () => {

@@ -53,6 +53,22 @@ test('a wrapped report is read as the flat one, its pointers begin with the wrap
   ]);
 });
 
+test('a wrapped report is read whatever stands beside it, which is told', () => {
+  const wrapped = decodeCtis({ report: ctis([FINDING]), metadata: {}, tool: { name: 'x' } }, {});
+  assert.equal(onlyDraft(wrapped).pointer, '/report/findings/0');
+  assert.deepEqual(
+    wrapped.warnings.map(({ pointer, code }) => [pointer, code]),
+    [
+      ['/metadata', 'unknown_member'],
+      ['/tool', 'unknown_member'],
+    ],
+  );
+  const flat = decodeCtis(ctis([FINDING], { report: { tool: {} } }), {});
+  assert.equal(onlyDraft(flat).pointer, '/findings/0');
+  assert.deepEqual(warningCodes(flat), ['unknown_member']);
+  assert.deepEqual(refusal({ report: ctis([FINDING]), findings: [] }), ['not_ctis', '/report']);
+});
+
 test('what is neither a report nor an object is refused', () => {
   for (const document of [null, [], 'x', {}, { fingerprints: [] }, { report: {} }]) {
     assert.equal(refusal(document)[0], 'not_ctis');

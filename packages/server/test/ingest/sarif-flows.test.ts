@@ -229,3 +229,26 @@ test('nothing beside the place of a secret is shown of flows, stacks and graphs'
   assert.deepEqual(draft.identity.content, [value]);
   assert.ok(!JSON.stringify({ ...draft, identity: null }).includes(value));
 });
+
+test('a step has its time, its taxa and its stack, its own before those of the run’s table', () => {
+  const frame = (module: string) => ({
+    frames: [{ module, location: at('b.c', { startLine: 2 }) }],
+  });
+  const listed = {
+    executionTimeUtc: '2024-01-01T00:00:00Z',
+    taxa: [{ id: 'source', toolComponent: { name: 'Roles' } }],
+    stack: frame('listed'),
+  };
+  const locations = [
+    { index: 0, stack: frame('own'), taxa: [{ id: '20', toolComponent: { name: 'CWE' } }] },
+    { index: 0 },
+  ];
+  const more = { codeFlows: [{ threadFlows: [{ locations }] }] };
+  const steps = detailOfResult(more, { threadFlowLocations: [listed] }).code_flows?.[0]?.steps;
+  const stack = (module: string) => ({ frames: [{ path: 'b.c', start_line: 2, module }] });
+  const executed_at = '2024-01-01T00:00:00Z';
+  assert.deepEqual(steps, [
+    { executed_at, taxa: ['CWE-20'], stack: stack('own') },
+    { executed_at, taxa: ['Roles/source'], stack: stack('listed') },
+  ]);
+});
