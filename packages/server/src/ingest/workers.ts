@@ -3,7 +3,6 @@
 // the truth.
 
 import { once } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { limits, type UploadFault } from '@muster/contract';
 import type { Database } from '../db/db.ts';
@@ -57,13 +56,6 @@ interface Thread {
  */
 const YOUNG_MIB_MAX = 48;
 
-/**
- * How much of it may die in the older part of a heap before that is collected, of what lives there. V8 by itself allows four
- * times as much where the bound is as far away as ours; with this, a large report takes 70 MiB less and no more processor.
- * The flag is the whole process's, and suits its other heaps, too.
- */
-const GROWING_PERCENT = 30;
-
 export class IngestWorkers {
   readonly #deps: WorkersDeps;
   readonly #threads = new Set<Thread>();
@@ -85,7 +77,6 @@ export class IngestWorkers {
   }
 
   start(): void {
-    setFlagsFromString(`--heap-growing-percent=${GROWING_PERCENT}`);
     for (let i = 0; i < this.#deps.count; i += 1) this.#spawn(null);
   }
 
