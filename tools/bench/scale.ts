@@ -27,6 +27,7 @@ const { values: options } = parseArgs({
 /** Results of the report of S1, and of the small one of S2. */
 const SMALL = 20_000;
 const REPETITIONS = 3;
+const SETTLE_MS = 3000;
 /** Memory is looked at this often while a report is processed. */
 const LOOK_MS = 200;
 
@@ -144,6 +145,8 @@ async function largeRows(): Promise<Row[]> {
   const { place, runnerKey } = await preparedPlace();
   const server: Muster = { ...(await startMuster(place)), runnerKey };
   try {
+    // Idle is a server whose threads have loaded what they need.
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
     const base = residentMiB(server.pid);
     let peak = base;
     const watch = setInterval(() => {

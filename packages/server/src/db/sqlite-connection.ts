@@ -15,7 +15,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 // Page caches in KiB: the writer touches index pages all over the file, a reader mostly nearby ones.
 const WRITER_CACHE_KIB = 8_192;
-const READER_CACHE_KIB = 8_192;
+const READER_CACHE_KIB = 2_048;
 
 interface Prepared {
   readonly statement: StatementSync;

@@ -9,7 +9,6 @@ import { placeCleanScan } from './clean-scans.ts';
 import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
 import { isRehearsal } from './ending.ts';
-import { growSlowly } from '../lib/heap-growth.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
 import { isAnyScopeBusy, needsFallback, settleFrame } from './frame.ts';
 import { type Hold, holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease.ts';
@@ -31,9 +30,6 @@ import { BatchWriter, readItems } from './write-batches.ts';
 export type { Outcome } from './finish.ts';
 export type { IngestDeps } from './lease.ts';
 
-/** Decoded documents beyond this are given time rather than memory: some hundred thousand findings. */
-const LARGE_BYTES = 128 * 1024 * 1024;
-
 /** Processes a claimed upload to its end. Rejects only with defects and unavailable databases. */
 export async function processUpload(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
   const db = deps.database.tenant(upload.tenant_id);
@@ -44,7 +40,6 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   let shown: ShownOfReport = {};
   try {
     const opened = await openReport(deps, upload, source);
-    growSlowly(opened.document.decodedBytes > LARGE_BYTES);
     shown = shownOf(upload, opened);
     const reading = { ...opened, report: await placeCleanScan(db, upload, opened.report) };
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());

@@ -56,6 +56,8 @@ export class Plan {
     this.#by = new Uint8Array(survey.evidence.length);
     const rowsOfSite = sites.all.map((): number[] => []);
     for (let row = 0; row < survey.evidence.length; row += 1) {
+      // Of a scope that holds nothing everything is new: a list of a million rows would be made for nothing.
+      if (stored[this.#siteOf(row)]?.length === 0) continue;
       const batch = this.batchOf(row);
       // What this upload wrote before it was interrupted is settled and takes no part.
       if (batch === NO_BATCH || committed.has(batch)) continue;
