@@ -1,20 +1,10 @@
 // What matching and writing need to know of the stored findings of one scope, in columns: about 130 bytes each with the
 // id, however many there are. Rows are numbered as they are added. Filled by plan.ts, page by page.
 
+import { FINDING_STATUSES } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { EvidenceTable } from './evidence-table.rules.ts';
 import type { FindingRow, StoredFinding, StoredSighting } from './finding.queries.ts';
-
-const STATUSES: readonly FindingRow['status'][] = [
-  'open',
-  'confirmed',
-  'in_progress',
-  'resolved',
-  'false_positive',
-  'accepted',
-  'duplicate',
-  'suppressed',
-];
 
 /** Statuses of findings that somebody still has to do something about. */
 const ACTIVE: readonly FindingRow['status'][] = ['open', 'confirmed', 'in_progress'];
@@ -58,7 +48,7 @@ export class StoredFindings {
   add(row: StoredFinding, sighting: StoredSighting | undefined, uploadId: string): void {
     this.evidence.addPacked(row.evidence, row.start_line);
     this.#ids.push(row.id);
-    let state = STATUSES.indexOf(row.status) | (row.severity << SEVERITY_SHIFT);
+    let state = FINDING_STATUSES.indexOf(row.status) | (row.severity << SEVERITY_SHIFT);
     if (row.resolution === 'fixed') state |= FIXED;
     if (row.status_by === 'report') state |= BY_REPORT;
     if (sighting !== undefined) state |= SIGHTED;
@@ -86,7 +76,7 @@ export class StoredFindings {
   }
 
   status(row: number): FindingRow['status'] {
-    return STATUSES[this.#states.at(row) & 7] as FindingRow['status'];
+    return FINDING_STATUSES[this.#states.at(row) & 7] as FindingRow['status'];
   }
 
   /** It was present on the ref when last looked for. */
