@@ -92,7 +92,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
     identity: { kind: subject.kind, content: subject.content },
-    also: () => samenessTexts(finding, subject, location, pass),
+    also: () => pass.notes.quietly(() => samenessTexts(finding, subject, location, pass)),
     suppressed: isSuppressed(parts.suppression),
     ...suppressionEnd(parts.suppression, pointer, notes),
     detail: () => detailOf(judged, pass),

@@ -6,7 +6,7 @@ import type { CtisSubject } from './ctis-identity.decode.ts';
 import { type CtisPass, type CtisPlace, placeOf } from './ctis-places.decode.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
 
-/** Texts to be hashed. What is noted of places is noted where they are shown. */
+/** Texts to be hashed. To be called quietly: what is noted of places is noted where they are shown. */
 export function samenessTexts(
   finding: JsonObject,
   subject: CtisSubject,
@@ -20,9 +20,6 @@ export function samenessTexts(
     subject.component?.version ?? '',
     ...(subject.also ?? []),
   ];
-  const { notes } = pass;
-  const wasPaused = notes.paused;
-  notes.paused = true;
   const add = (place: CtisPlace, more: readonly unknown[]): void => {
     const from = place.path === location.path ? (startLine ?? 0) : 0;
     const where = place.startLine === null ? '' : `${place.startLine - from}`;
@@ -43,7 +40,6 @@ export function samenessTexts(
       add(placeOf(place, pass), [step.function, step.label]);
     }
   }
-  notes.paused = wasPaused;
   return texts;
 }
 

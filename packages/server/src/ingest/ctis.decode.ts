@@ -73,6 +73,7 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
         runs: ctisRun(objectOf(report.tool), metadata),
         analyses: [analysis],
         assets: { usable: targets.assets, rejections: assets.rejections },
+        listedAssets: assets.usable.length + assets.rejections.length,
         components: readComponents(report.dependencies, `${base}/dependencies`, notes),
         relationships,
         endpoints,

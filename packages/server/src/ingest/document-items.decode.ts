@@ -39,6 +39,8 @@ interface Section {
 /** The bounds of all items, numbered in the order of the document. */
 export class ItemBounds {
   readonly sections: Section[] = [];
+  /** Some item isn't to be read, so that nobody has seen whether it is JSON. */
+  hasExcess = false;
   /** Bytes between an item and the one before it, or the beginning of the document. */
   readonly #gaps = new GrowingInts();
   readonly #lengths = new GrowingInts();
@@ -55,6 +57,7 @@ export class ItemBounds {
     if (section?.list !== list || section.occurrence !== list.occurrence) {
       this.sections.push({ list, occurrence: list.occurrence, first: this.length });
     }
+    if (members === TOO_DEEP || end - start > limits.itemBytesMax) this.hasExcess = true;
     this.#gaps.push(start - this.#end);
     this.#lengths.push(end - start);
     this.#members.push(members);

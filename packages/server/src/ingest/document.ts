@@ -99,7 +99,9 @@ export class DocumentSource {
     if (error.kind === 'size') {
       return new Problem('body_too_large', `The document can not be read: ${error.message}.`);
     }
-    const fault = await this.#firstFault(limits.jsonDepthMax);
+    // Items that nest too deep are allowed beside others: only where nothing else is wrong the depth is the fault.
+    const fault =
+      (await this.#firstFault(PASSED_DEPTH_MAX)) ?? (await this.#firstFault(limits.jsonDepthMax));
     assert(fault !== null, `a document with a fault (${error.message}) is not JSON`);
     return notJson(fault);
   }

@@ -218,6 +218,8 @@ export interface Report {
   readonly runs: RunSummaries;
   readonly analyses: readonly AnalysisDraft[];
   readonly assets: FrameList<AssetDraft>;
+  /** Entries of the report's own list of assets; others are implied by what findings name, or by runs. */
+  readonly listedAssets: number;
   readonly components: FrameList<ComponentDraft>;
   readonly relationships: FrameList<RelationshipDraft>;
   readonly endpoints: FrameList<EndpointDraft>;

@@ -76,8 +76,9 @@ export async function openReport(
   return reading;
 }
 
-/** Items that no reader asks for, because their list comes again, or means nothing where it stands: nobody parses them. */
-function hasStrays({ lists }: ScannedDocument, asked: ReadonlySet<string>): boolean {
+/** Items that nobody parses: too deep or too large ones, and those of lists that come again, or mean nothing where they stand. */
+function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string>): boolean {
+  if (bounds.hasExcess) return true;
   for (const { pointer, occurrence } of lists.values()) {
     if (occurrence > 1 || !asked.has(pointer)) return true;
   }

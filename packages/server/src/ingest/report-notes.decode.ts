@@ -109,6 +109,17 @@ export class Notes {
   /** While true nothing is noted: another pass has noted it already. */
   paused = false;
 
+  /** What `body` gives, with nothing noted, whatever it throws. */
+  quietly<T>(body: () => T): T {
+    const wasPaused = this.paused;
+    this.paused = true;
+    try {
+      return body();
+    } finally {
+      this.paused = wasPaused;
+    }
+  }
+
   /** How much was noted, shown or not. */
   get taken(): number {
     let taken = this.#repaired + this.#cut.count + this.#leftOut.count;

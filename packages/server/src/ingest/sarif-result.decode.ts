@@ -146,7 +146,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     identity: { kind: subject.kind, content: subject.content },
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
     ...endOf(suppressions),
-    also: () => samenessTexts(result, rule, location, subject, run),
+    also: () => notes.quietly(() => samenessTexts(result, rule, location, subject, run)),
     detail: () => detailOf(result, read, run),
   };
 }

@@ -9,7 +9,7 @@ import { addressOf, type ReadLocation } from './sarif-locations.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 
-/** Texts to be hashed. What is noted of places is noted where they are shown. */
+/** Texts to be hashed. To be called quietly: what is noted of places is noted where they are shown. */
 export function samenessTexts(
   result: JsonObject,
   rule: RuleFacts,
@@ -17,9 +17,6 @@ export function samenessTexts(
   subject: Subject,
   run: SarifRun,
 ): string[] {
-  const { notes } = run;
-  const wasPaused = notes.paused;
-  notes.paused = true;
   const texts = [
     endOf(location),
     subject.component?.version ?? '',
@@ -45,7 +42,6 @@ export function samenessTexts(
       around.add(objectOf(frame)?.location, 'frame');
     }
   }
-  notes.paused = wasPaused;
   return texts;
 }
 

@@ -85,6 +85,7 @@ export function openSarif(
     runs: sarifRuns(runs),
     analyses: analyses.all,
     assets: { usable: assets.all, rejections: [] },
+    listedAssets: 0,
     components: NONE,
     relationships: NONE,
     endpoints: NONE,

@@ -10,7 +10,7 @@ import type { Evidence } from './evidence.rules.ts';
 import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
 import { rejectedItemText } from './rejected-item.rules.ts';
-import { listOf, type Notes } from './report-notes.decode.ts';
+import type { Notes } from './report-notes.decode.ts';
 
 /** One analysis on one asset: what is matched, and judged for absence, together. */
 export interface Group {
@@ -121,7 +121,8 @@ export class Survey {
    * Rejections of the lists of the frame stand in the receipt like those of findings, and their entries in `frame`, the
    * document without its items, are items as well.
    */
-  takeFrame({ assets, components, relationships, endpoints }: Report, frame: unknown): void {
+  takeFrame(report: Report, frame: unknown): void {
+    const { assets, components, relationships, endpoints } = report;
     for (const list of [assets, components, relationships, endpoints]) {
       this.inFrame.rejected += list.rejections.length;
       for (const rejection of list.rejections) {
@@ -129,9 +130,7 @@ export class Survey {
         this.#note(rejection, isKept ? entryText(frame, rejection) : null);
       }
     }
-    // Assets that nothing but a name implies stand in no list.
-    const listed = listOf(valueAt(frame, '/assets') ?? valueAt(frame, '/report/assets')).length;
-    this.inFrame.received = listed + entriesOf([components, relationships, endpoints]);
+    this.inFrame.received = itemsOfFrame(report);
   }
 
   #note(rejection: Located, item: string | null): void {
@@ -209,18 +208,17 @@ export class Survey {
   }
 }
 
-/**
- * `listed`: entries of the report's lists. Assets, dependencies, relationships and endpoints that a CTIS report lists are items, too;
- * the assets of a SARIF log stand in no list.
- */
-export function hasTooManyItems(report: Report, listed: number): boolean {
-  const lists = report.format === 'sarif' ? [] : [report.assets];
-  const frame = [...lists, report.components, report.relationships, report.endpoints];
-  return listed + entriesOf(frame) > limits.uploadItemsMax;
-}
+/** `listed`: entries of the report's lists of findings. */
+export const hasTooManyItems = (report: Report, listed: number): boolean =>
+  listed + itemsOfFrame(report) > limits.uploadItemsMax;
 
-const entriesOf = (lists: readonly FrameList<unknown>[]): number =>
-  lists.reduce((sum, list) => sum + list.usable.length + list.rejections.length, 0);
+/** Assets, dependencies, relationships and endpoints that a report lists are items, too. */
+function itemsOfFrame({ listedAssets, components, relationships, endpoints }: Report): number {
+  const lists: readonly FrameList<unknown>[] = [components, relationships, endpoints];
+  const count = (sum: number, list: FrameList<unknown>): number =>
+    sum + list.usable.length + list.rejections.length;
+  return lists.reduce(count, listedAssets);
+}
 
 /** The text of the entry in which a rejection stands: `/assets/3` of `/assets/3/value`, in a wrapper or not. */
 function entryText(frame: unknown, { pointer }: Located): string {

@@ -107,6 +107,19 @@ describe('sizes', () => {
     problemOf(await post(broken), 'invalid_json');
   });
 
+  test('beside an item that nests too deep a fault of syntax is told with its own place', async () => {
+    const max = limits.jsonDepthMax;
+    const deep = '['.repeat(max) + ']'.repeat(max);
+    const problem = problemOf(await post(report(`${deep},\n\n{"a":tru}`)), 'invalid_json');
+    assert.match(String(problem['detail']), /line 3, column 9/);
+  });
+
+  test('an item that nests too deep and is no JSON refuses the document', async () => {
+    const max = limits.jsonDepthMax;
+    const crossed = '['.repeat(max) + '}'.repeat(max);
+    problemOf(await post(report([crossed, item('crossed')].join())), 'invalid_json');
+  });
+
   test('a frame over the bound is refused', async () => {
     const text = report(item('r'), `,"x":"${'x'.repeat(limits.frameBytesMax)}"`);
     problemOf(await post(text), 'body_too_large');
