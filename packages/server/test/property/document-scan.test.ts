@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '@muster/contract';
+import { ItemBounds } from '../../src/ingest/document-items.decode.ts';
 import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
 import { assertScannedAlike, cut, itemsOf, takenByScanner } from '../generate/scanning.ts';
 
@@ -200,4 +201,19 @@ test('a frame over the bound is refused for its size before it is held', () => {
     for (let sent = 0; sent <= limits.frameBytesMax; sent += piece.length) scanner.push(piece);
   };
   assert.throws(push, (error) => error instanceof DocumentFault && error.kind === 'size');
+});
+
+test('bounds beyond two gigabytes are kept as they are, for documents of up to four', () => {
+  const bounds = new ItemBounds();
+  const list = { pointer: '/findings', occurrence: 1, count: 0 };
+  const GiB = 1024 ** 3;
+  bounds.add(list, 1, 3 * GiB, 0);
+  bounds.add(list, 4 * GiB - 9, 4 * GiB - 2, 1);
+  bounds.add(list, 4 * GiB - 1, 4 * GiB, 0);
+  assert.deepEqual([bounds.gap(0), bounds.bytes(0)], [1, 3 * GiB - 1]);
+  assert.deepEqual([bounds.gap(1), bounds.bytes(1)], [GiB - 9, 7]);
+  assert.deepEqual([bounds.gap(2), bounds.bytes(2)], [1, 1]);
+  const late = new ItemBounds();
+  late.add(list, 3 * GiB, 3 * GiB + 5, 0);
+  assert.equal(late.gap(0), 3 * GiB);
 });
