@@ -3,10 +3,12 @@
 // everything asked later. Used by sqlite.ts only.
 
 import type { MessagePort, Worker } from 'node:worker_threads';
+import { release } from '../lib/release.ts';
 import { DatabaseClosedError } from './db-errors.ts';
 import {
   type Answer,
   NO_ROWS,
+  type PackedRows,
   packRows,
   type Reply,
   type Request,
@@ -95,7 +97,14 @@ export class SqlitePort {
       return;
     }
     const { columns, changes } = reply;
-    const rows = reply.rows === null ? [] : unpackRows(reply.rows, true);
-    waiting.resolve({ columns, changes, rows });
+    waiting.resolve({ columns, changes, rows: rowsOf(reply.rows) });
   }
+}
+
+/** The rows of a reply are copies: its own bytes needn't wait for the collector. */
+function rowsOf(packed: PackedRows | null): readonly (readonly unknown[])[] {
+  if (packed === null) return [];
+  const rows = unpackRows(packed, true);
+  release(packed.bytes, packed.bytes.length);
+  return rows;
 }

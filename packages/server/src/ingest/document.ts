@@ -10,6 +10,7 @@ import { assert } from '../lib/assert.ts';
 import { decoderOf, type Encoding } from '../lib/decompress.ts';
 import { JsonCheck, type JsonFault } from '../lib/json-fault.ts';
 import { Problem } from '../lib/problem.ts';
+import { release } from '../lib/release.ts';
 import { parseFrame } from './document-parse.decode.ts';
 import {
   type ItemBounds,
@@ -140,6 +141,7 @@ export class DocumentSource {
       if (this.#isLarge) held.length = 0;
       else held.push(piece);
       yield piece;
+      if (this.#isLarge) release(piece, PIECE_BYTES);
     }
     if (!this.#isLarge) this.#held = held;
   }
@@ -176,7 +178,9 @@ export class DocumentSource {
     for (let seq = 0; ; seq += 1) {
       const sealed = await readChunk(this.#db, tenantId, uploadId, seq);
       if (sealed === undefined) return;
-      yield unseal(this.#sealKey, { uploadId, seq }, sealed);
+      const plain = unseal(this.#sealKey, { uploadId, seq }, sealed);
+      release(sealed, sealed.byteLength);
+      yield plain;
     }
   }
 }

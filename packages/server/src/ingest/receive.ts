@@ -14,6 +14,7 @@ import type { Encoding } from '../lib/decompress.ts';
 import { newId, type UploadId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
 import { randomBytes } from '../lib/random.ts';
+import { release } from '../lib/release.ts';
 import type { ScanContext, UploadContext } from './draft.rules.ts';
 import { discard } from './retention.ts';
 import { scanContextOf } from './scan-context.rules.ts';
@@ -54,7 +55,7 @@ export interface ReceiveDeps {
 }
 
 export interface Incoming {
-  /** The body as it arrives: already bounded in bytes and in rate by the HTTP edge. */
+  /** The body as it arrives: already bounded in bytes and in rate by the HTTP edge. Its chunks are given away. */
   readonly body: AsyncIterable<Uint8Array>;
   readonly encoding: Encoding;
   readonly format: 'auto' | 'ctis' | 'sarif';
@@ -221,8 +222,11 @@ async function storeBody(deps: ReceiveDeps, row: UploadRow, incoming: Incoming):
     await storeChunks(deps, row, source, arrival);
   if (incoming.encoding === 'identity') {
     // Level 1 packs reports about tenfold at several hundred MB/s, in the thread pool.
-    const compress = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: 1 } });
-    await pipeline(digested, compress, store);
+    const params = { [constants.ZSTD_c_compressionLevel]: 1 };
+    // One chunk at a time: it asks for the next one when it is done with the one before it.
+    const alone = { writableHighWaterMark: 1 };
+    const compress = createZstdCompress({ params, ...alone });
+    await pipeline(releasing(digested(), compress), compress, store);
   } else {
     await store(digested());
   }
@@ -230,6 +234,17 @@ async function storeBody(deps: ReceiveDeps, row: UploadRow, incoming: Incoming):
   verify(incoming, digest, sha512);
   const encoding = incoming.encoding === 'identity' ? 'zstd' : incoming.encoding;
   return { sha256: digest, encoding, wireBytes, storedBytes: arrival.storedBytes };
+}
+
+/** The memory of each chunk is given back once the stream that takes them in has nothing left to do with it. */
+async function* releasing(
+  chunks: AsyncIterable<Uint8Array>,
+  taker: { readonly writableLength: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    yield chunk;
+    if (taker.writableLength === 0) release(chunk, chunk.byteLength);
+  }
 }
 
 function verify(incoming: Incoming, sha256: Buffer, sha512: Hash | null): void {
@@ -272,8 +287,11 @@ async function storeChunks(
   let writing: Promise<void> = Promise.resolve();
   const write = async (number: number, bytes: Buffer): Promise<void> => {
     const sealed = seal(deps.sealKey, { uploadId, seq: number }, randomBytes(12), bytes);
+    const stored = bytes.length;
+    release(bytes, stored);
     if ((await insertChunk(db, tenantId, uploadId, number, sealed)) === 0) throw gaveUp();
-    arrival.storedBytes += bytes.length;
+    release(sealed, sealed.length);
+    arrival.storedBytes += stored;
     if ((number + 1) % CHUNKS_PER_ADMISSION !== 0) return;
     await noteArrival(deps, row, arrival);
     await admit(deps, db, { tenantId, runnerId }, 0);

@@ -88,8 +88,9 @@ export async function newRunnerOf(
 const isStream = (document: unknown): document is AsyncIterable<Uint8Array> =>
   typeof document === 'object' && document !== null && Symbol.asyncIterator in document;
 
+/** Chunks of a body are given away: the caller's own bytes stay. */
 async function* streamOf(document: unknown): AsyncGenerator<Uint8Array> {
-  yield Buffer.isBuffer(document) ? document : Buffer.from(JSON.stringify(document));
+  yield Buffer.from(Buffer.isBuffer(document) ? document : JSON.stringify(document));
 }
 
 /** A document, the bytes of one, or these as they arrive, made durable by the real edge; returns the upload's id. */
