@@ -66,6 +66,8 @@ export interface Ports {
   readonly reusableBytes: (database: Database) => Promise<number>;
   /** A module that meets every upload in its thread (ingest.worker.ts). */
   readonly ingestProbe: string | null;
+  /** How long the threads of ingest wait for a first upload before they are started without one. */
+  readonly ingestStartMs: number;
   /** Makes the clock agree with those of other nodes (db/database-clock.ts). */
   readonly alignClock: () => Promise<void>;
   /** By how much runners should slow down after a flush of presence that took so many milliseconds. */
@@ -78,6 +80,7 @@ function machine(): Ports {
     freeBytes: freeBytesOf,
     reusableBytes: (database) => reusableBytes(database.system()),
     ingestProbe: null,
+    ingestStartMs: 1000,
     alignClock: async () => {},
     loadOf: (flushMs) => loadFactor(flushMs, lag.takeP99Ms()),
   };
@@ -225,10 +228,10 @@ function commandsOf(
 
 function ingestWorkers(
   { ingestWorkers: count, ingestHeapMiBMax: heapMiBMax }: Config,
-  { ingestProbe: probe }: Ports,
-  deps: Omit<WorkersDeps, 'count' | 'heapMiBMax' | 'probe'>,
+  { ingestProbe: probe, ingestStartMs: startAfterMs }: Ports,
+  deps: Omit<WorkersDeps, 'count' | 'heapMiBMax' | 'probe' | 'startAfterMs'>,
 ): IngestWorkers {
-  return new IngestWorkers({ ...deps, count, heapMiBMax, probe });
+  return new IngestWorkers({ ...deps, count, heapMiBMax, probe, startAfterMs });
 }
 
 /** The disk of the embedded database, looked at once before the first upload; null: the database has its own. */

@@ -98,8 +98,8 @@ export async function startServer(
     clock,
     log,
     await openConfigured(config, log),
-    // A busy machine slows no test's runners down.
-    { loadOf: () => 1, ...options.ports },
+    // A busy machine slows no test's runners down, and tests without uploads need no thread for them.
+    { loadOf: () => 1, ingestStartMs: 3_600_000, ...options.ports },
   );
   return {
     url: app.url,

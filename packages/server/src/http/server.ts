@@ -16,6 +16,7 @@ import { answered, parseJson, readWhole } from './body.ts';
 import { noteExchange, refuseClient } from './client-errors.ts';
 import { handleError, handleFrameworkError } from './problems.ts';
 import { isTime } from './time-format.ts';
+import { buildValidators } from './validators.ts';
 
 export interface ServerOptions {
   readonly log: Logger;
@@ -68,6 +69,7 @@ function settingsOf(options: ServerOptions): FastifyServerOptions {
     // What still comes in while the server stops is served as long as everything is there; readyz says 503.
     return503OnClosing: false,
     keepAliveTimeout: 75_000,
+    schemaController: { compilersFactory: { buildValidator: buildValidators } },
     ajv: {
       customOptions: {
         coerceTypes: false,

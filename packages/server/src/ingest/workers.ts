@@ -28,6 +28,8 @@ export interface WorkersDeps {
   readonly heapMiBMax: number;
   /** For tests: see IngestWorkerData. */
   readonly probe: string | null;
+  /** The threads are started with the first upload, or when nothing came for so long. */
+  readonly startAfterMs: number;
   readonly onEnded: (outcome: string, durationMs: number) => void;
 }
 
@@ -63,6 +65,8 @@ export class IngestWorkers {
   readonly #awaited: AwaitedUploads;
   readonly #replacing = new Set<Promise<void>>();
   #stopping = false;
+  /** From `start` until the threads are started. */
+  #starting: NodeJS.Timeout | null = null;
   #watchedMs: number;
   #msPerUpload = 1000;
 
@@ -77,13 +81,25 @@ export class IngestWorkers {
     return this.#msPerUpload / this.#deps.count;
   }
 
+  /**
+   * A thread takes the processor for a third of a second before it is of use: not while the server starts, unless there
+   * is work. What was left from before, or came to another node, waits for no longer than `startAfterMs`.
+   */
   start(): void {
     growHeapsSlowly();
+    this.#starting = setTimeout(() => this.#startThreads(), this.#deps.startAfterMs).unref();
+  }
+
+  #startThreads(): void {
+    if (this.#starting === null) return;
+    clearTimeout(this.#starting);
+    this.#starting = null;
     for (let i = 0; i < this.#deps.count; i += 1) this.#spawn(null);
   }
 
   /** There is an upload to process. */
   wake(): void {
+    this.#startThreads();
     for (const { worker } of this.#threads) worker.postMessage('wake' satisfies ToWorker);
   }
 
@@ -113,6 +129,8 @@ export class IngestWorkers {
   /** Lets the uploads in work come to their end for at most `ms`, then ends the threads; leases go back. */
   async stop(ms: number): Promise<void> {
     this.#stopping = true;
+    if (this.#starting !== null) clearTimeout(this.#starting);
+    this.#starting = null;
     this.#awaited.stop();
     const ends = [...this.#threads].map(async ({ worker }) => {
       const exited = once(worker, 'exit');
