@@ -108,20 +108,20 @@ export class ComponentNames {
     this.#meanings.set(name, (row << KIND_BITS) | kind);
   }
 
-  #find(words: Int32Array): number {
+  #find(words: readonly number[]): number {
     let name = this.#heads[this.#chain(words[0] as number)] as number;
     while (name !== NONE && !this.#isNamed(name, words)) name = this.#next.at(name);
     return name;
   }
 
-  #isNamed(name: number, words: Int32Array): boolean {
+  #isNamed(name: number, words: readonly number[]): boolean {
     for (let word = 0; word < WORDS; word += 1) {
       if (this.#words.at(name * WORDS + word) !== words[word]) return false;
     }
     return true;
   }
 
-  #add(words: Int32Array, row: number, kind: number): void {
+  #add(words: readonly number[], row: number, kind: number): void {
     const name = this.#meanings.length;
     for (const word of words) this.#words.push(word);
     this.#meanings.push((row << KIND_BITS) | kind);
@@ -146,10 +146,8 @@ export class ComponentNames {
   }
 }
 
-function wordsOf(name: string): Int32Array {
+function wordsOf(name: string): number[] {
   // By way of a text of single bytes, as in evidence.rules.ts: half of the time.
   const digest = Buffer.from(hash('sha256', name, 'binary'), 'latin1');
-  const words = new Int32Array(WORDS);
-  for (let word = 0; word < WORDS; word += 1) words[word] = digest.readInt32LE(4 * word);
-  return words;
+  return [digest.readInt32LE(0), digest.readInt32LE(4), digest.readInt32LE(8)];
 }

@@ -88,6 +88,9 @@ export async function settleComponents(
   return { counts, notes: [notes, idNotes, edgeNotes] };
 }
 
+/** Of a component whose details could not be read. */
+const NO_DETAIL = { dependsOn: [], document: {} };
+
 /** The usable dependencies in the order of the report; `isFirst`: none before it was the same component. */
 async function* componentsOf(
   { source, document, components }: Reading,
@@ -107,21 +110,21 @@ async function* componentsOf(
       assert(bytes !== null, 'an item that was read before has its bytes');
       const value = parseItem(bytes);
       const pointer = `${list}/${index}`;
-      // The first pass has noted everything but what the edges had to tolerate.
+      // The first pass has noted everything but what edges and details had to tolerate.
       const entry = notes.quietly(() => components.read(value, pointer, notes));
       assert(!('code' in entry), 'an item reads the same in every pass');
-      let dependsOn: readonly string[] = [];
+      let detail: Pick<ComponentDraft, 'dependsOn' | 'document'> = NO_DETAIL;
       try {
-        dependsOn = edgesOf(entry, row, pointer, names, notes);
+        const dependsOn = edgesOf(entry, row, pointer, names, notes);
+        detail = { dependsOn, document: entry.document() };
       } catch (error) {
         defects.tell(pointer, error);
         notes.warn(pointer, 'detail_unreadable', DETAIL_UNREADABLE);
       }
-      const { name, version, document: shown } = entry;
-      const identity = names.identityOf(row);
+      const { name, version } = entry;
       const isFirst = row === rows;
       if (isFirst) rows += 1;
-      yield { draft: { identity, name, version, dependsOn, document: shown }, isFirst };
+      yield { draft: { identity: names.identityOf(row), name, version, ...detail }, isFirst };
     }
   }
 }

@@ -23,7 +23,8 @@ export function readComponent(
   const raw = objectOf(value) === null ? null : readObject('dependency', value, pointer, notes);
   if (raw === null) return notAnObject(pointer);
   const purl = notes.textOf(raw.purl, limits.pathCharsMax)?.trim() ?? null;
-  const byPurl = purl === null ? null : packageOfPurl(purl);
+  const saysAll = stringOf(raw.name) !== null && stringOf(raw.version) !== null;
+  const byPurl = purl === null || saysAll ? null : packageOfPurl(purl);
   const name = notes.textOf(raw.name, limits.nameCharsMax)?.trim() ?? byPurl?.name ?? null;
   if (name === null) {
     const detail = 'A dependency needs a `name` or a purl.';
@@ -35,15 +36,15 @@ export function readComponent(
   const named = `${type}/${name}${version === null ? '' : `@${version}`}`;
   const canonical = purl === null ? null : canonicalPurl(purl);
   const identity = canonical ?? notes.text(named, limits.pathCharsMax);
-  const exact = [stringOf(raw.uid), stringOf(raw.purl), identity];
+  const exact = [raw.uid, raw.purl, identity].flatMap((one) => stringOf(one)?.trim() ?? []);
   if (version !== null) exact.push(`${name}@${version}`);
   return {
     identity,
     name,
     version,
-    document: boundedBag(raw, notes, newBudget()) ?? {},
+    document: () => boundedBag(raw, notes, newBudget()) ?? {},
     id: stringOf(raw.id)?.trim() ?? null,
-    exactNames: exact.flatMap((one) => (one === null || one.trim() === '' ? [] : [one.trim()])),
+    exactNames: new Set(exact),
     dependsOn: stringsOf(raw.depends_on),
   };
 }

@@ -170,11 +170,12 @@ export interface ComponentEntry {
   readonly identity: string;
   readonly name: string;
   readonly version: string | null;
-  readonly document: Readonly<Record<string, unknown>>;
+  /** What the pages show of it, as stored. Made when asked for: the pass that only counts has no use for it. */
+  readonly document: () => Readonly<Record<string, unknown>>;
   /** The report's own id for it. */
   readonly id: string | null;
   /** What else it is called, without any doubt; its name alone may be that of several. */
-  readonly exactNames: readonly string[];
+  readonly exactNames: ReadonlySet<string>;
   /** CTIS §3.3, `depends_on`: ids, purls and names, as sent. */
   readonly dependsOn: readonly string[];
 }

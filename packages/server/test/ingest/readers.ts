@@ -133,9 +133,9 @@ function componentsOf(
   }
   const edgeNotes = new Notes();
   const usable = entries.map(({ entry, row, pointer }) => {
-    const { identity, name, version, document } = entry;
+    const { identity, name, version } = entry;
     const dependsOn = edgesOf(entry, row, pointer, survey.names, edgeNotes);
-    return { identity, name, version, document, dependsOn };
+    return { identity, name, version, document: entry.document(), dependsOn };
   });
   return {
     components: { usable, rejections },

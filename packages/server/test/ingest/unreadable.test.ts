@@ -118,6 +118,25 @@ test('a dependency on which the reader fails is rejected alone, and the defect i
   assertTold(told, '/dependencies/1');
 });
 
+test('a dependency whose details the reader fails on is stored without them, and the defect is told', async () => {
+  const report = { version: '1.6', assets: [{ type: 'host', value: 'h' }], findings: [] };
+  const dependencies = ['one', 'two', 'three'].map((name) => ({ name }));
+  const { receipt, told } = await rehearsed('ctis', { ...report, dependencies }, (opened) => {
+    const real = opened.components;
+    assert.ok(real !== null);
+    const read: typeof real.read = (value, pointer, notes) => {
+      const entry = real.read(value, pointer, notes);
+      if ('code' in entry || !pointer.endsWith('/1')) return entry;
+      return { ...entry, document: fail };
+    };
+    return { ...opened, components: { ...real, read } };
+  });
+  assert.equal(receipt.dependencies.created, 3);
+  const places = receipt.warnings.map(({ pointer, code }) => [pointer, code]);
+  assert.deepEqual(places, [['/dependencies/1', 'detail_unreadable']]);
+  assertTold(told, '/dependencies/1');
+});
+
 const HUGE_HOST = `http://${'eyJ'.repeat(5462)}`;
 const uri = { artifactLocation: { uri: HUGE_HOST } };
 
