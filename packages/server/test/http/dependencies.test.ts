@@ -201,5 +201,18 @@ for (const backend of BACKENDS) {
       const edges = (await componentsOf(site)).get('library-0')?.['depends_on'];
       assert.deepEqual(edges, ['pkg:npm/library-1@1.0', 'pkg:npm/library-7@1.0']);
     });
+
+    test('edges of one component that add up to more than their bound are cut visibly', async () => {
+      const site = fresh();
+      const to = (from: number) =>
+        library(0, { depends_on: Array.from({ length: 600 }, (_, at) => `ref-${from + at}`) });
+      const list = [to(1), ...chain(1201).slice(1), to(601)];
+      const receipt = await upload(report(site, [`"dependencies":[${list.join()}]`]));
+      const [warning] = receipt['warnings'] as Fields[];
+      assert.equal(warning?.['code'], 'list_cut');
+      assert.match(String(warning['detail']), /^200 entries/);
+      const edges = (await componentsOf(site)).get('library-0')?.['depends_on'];
+      assert.equal((edges as string[]).length, 1000);
+    });
   });
 }
