@@ -152,6 +152,16 @@ for (const backend of BACKENDS) {
       }
     });
 
+    test('dependencies with large documents are written in slices of fewer rows', async () => {
+      const text = 'word '.repeat(3000);
+      const properties = { a: text, b: text, c: text, d: text };
+      const dependencies = Array.from({ length: 150 }, (_, n) => ({ name: `n${n}`, properties }));
+      const steps = await stepsOf([{ ...ctis([]), dependencies }]);
+      // An asset; 60 000 characters in each row.
+      const counted = steps.filter((step) => /^frame \d+$/.test(step));
+      assert.deepEqual(counted, ['frame 0', 'frame 1', 'frame 2', 'frame 3']);
+    });
+
     test('absence is closed in slices as decided before the first one, wherever a worker dies', async () => {
       const [all, few] = [full(many(700, ctisFinding)), full(many(100, ctisFinding))];
       // The guard holds 600 of 700 back; a second equal scan is believed.

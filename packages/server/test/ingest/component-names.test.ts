@@ -84,6 +84,8 @@ test('many thousand names are found again, and each identity is one row', () => 
   for (let at = 0; at < count; at += 1) assert.equal(names.find(`ref-${at}`), at);
   assert.equal(names.find(`ref-${count}`), null);
   assert.equal(names.find('library'), null, 'several have it');
+  names.addId('\ud800', 1);
+  assert.equal(names.find('\ud801'), null, 'another half of a character');
 });
 
 test('identities beyond what may be held are refused for their size', () => {
