@@ -256,9 +256,10 @@ function refusalOfStory(other: Role, isOwn: boolean, isType: boolean): string | 
 /** lib/ is open to all but the clock and chance, which pure files and queries take as arguments. */
 function refusalOfLib({ kind }: Role, { name }: Role, isType: boolean): string | undefined {
   if (isType || kind === 'lib') return undefined;
-  const isPure = /^(assert|growing-ints|ids|iso-time|json-fault|problem|quick-hash)\.ts$/.test(
-    name,
-  );
+  const isPure =
+    /^(assert|growing-(?:ints|texts)|ids|iso-time|json-fault|problem|quick-hash|text)\.ts$/.test(
+      name,
+    );
   if (kind === 'pure') return isPure ? undefined : 'it is pure: of lib/ only what is pure, too';
   if (kind !== 'queries') return undefined;
   return /^(clock|random)\.ts$/.test(name)

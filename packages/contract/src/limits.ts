@@ -16,8 +16,13 @@ export const limits = {
   uploadWireBytesMax: 2 * GiB,
   /** One report, decoded (contract §5). It is read as a stream: doubling it costs time only. */
   documentBytesMax: 4 * GiB,
-  /** What of a report isn't an item (tool, rules, artifacts, assets …): it is parsed as a whole and held. */
+  /** What of a report isn't read one by one (tool, rules, artifacts, assets …): it is parsed as a whole and held. */
   frameBytesMax: 64 * MiB,
+  /**
+   * What the dependencies of one report are known by, each once: held until edges between them are resolved. A million of
+   * them may take 250 bytes each, three times as much as most do.
+   */
+  componentNamesBytesMax: 256 * MiB,
   /** One item: it is parsed as a whole; the largest real ones, with thousands of flow steps, have about 2 MiB. */
   itemBytesMax: 16 * MiB,
   /** Decoded : wire bytes. JSON with long runs of blanks reaches 200; bombs start at 1000. */

@@ -1,10 +1,10 @@
 // CTIS report (spec 1.0 to 1.6, flat or wrapped in `{"report": …}`) → Report, by the lenient profile of CTIS §8: unknown
 // members, enum drift and wrong names never cost more than a warning. The frame is read at once, findings when asked
-// for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
+// for, one by one, and so are dependencies. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
 
 import { limits } from '@muster/contract/plain';
 import { familyOf } from './clean-scan.rules.ts';
-import { readComponents } from './ctis-components.decode.ts';
+import { readComponent } from './ctis-components.decode.ts';
 import { readEndpoints } from './ctis-endpoints.decode.ts';
 import { decodeFinding } from './ctis-finding.decode.ts';
 import { entriesOf, readAssets, readRelationships } from './ctis-frame.decode.ts';
@@ -36,7 +36,7 @@ const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'en
 const REPORT_MEMBERS = ['metadata', 'tool', ...REPORT_LISTS];
 
 /**
- * Reads the frame of a CTIS document, whose list of findings is empty there. Throws DocumentRefused, and nothing else,
+ * Reads the frame of a CTIS document, whose lists of findings and dependencies are empty there. Throws DocumentRefused, and nothing else,
  * for what isn't CTIS 1.x.
  */
 export function openCtis(document: unknown, context: UploadContext, notes: Notes): OpenReport {
@@ -55,6 +55,9 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
   const looks = targets.begin(stringOf(branch.repository_url), notes);
   return {
     lists: Array.isArray(report.findings) ? [`${base}/findings`] : [],
+    components: Array.isArray(report.dependencies)
+      ? { list: `${base}/dependencies`, read: readComponent }
+      : null,
     look: looks ? (value, list, index) => targets.look(value, `${list}/${index}`, notes) : null,
     report: () => {
       if (looks) targets.settle(stated, notes);
@@ -66,6 +69,8 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
       const endpoints = readEndpoints(report.endpoints, `${base}/endpoints`, targets, notes);
       const implied = implicit === null ? undefined : targets.assets[implicit];
       const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
+      // They come one by one, too.
+      entriesOf(report.dependencies, `${base}/dependencies`, notes);
       return {
         format: 'ctis',
         version,
@@ -74,7 +79,6 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
         analyses: [analysis],
         assets: { usable: targets.assets, rejections: assets.rejections },
         listedAssets: assets.usable.length + assets.rejections.length,
-        components: readComponents(report.dependencies, `${base}/dependencies`, notes),
         relationships,
         endpoints,
         contextOf: () => JSON.stringify([implied ?? null, targets.assets.length]),

@@ -15,12 +15,18 @@ const members = (entries: readonly (readonly [string, Shape])[]): Shape => ({
 });
 const WITH_RESULTS: Shape = { kind: 'list', each: members([['results', ITEMS]]) };
 
-/** SARIF 2.1.0 §3.13.4 runs, §3.13.5 inlineExternalProperties; CTIS findings, flat and wrapped. */
+/** CTIS: what a report may have by the hundred thousand. */
+const REPORT = [
+  ['findings', ITEMS],
+  ['dependencies', ITEMS],
+] as const;
+
+/** SARIF 2.1.0 §3.13.4 runs, §3.13.5 inlineExternalProperties; CTIS, flat and wrapped. */
 const DOCUMENT = members([
   ['runs', WITH_RESULTS],
   ['inlineExternalProperties', WITH_RESULTS],
-  ['findings', ITEMS],
-  ['report', members([['findings', ITEMS]])],
+  ...REPORT,
+  ['report', members(REPORT)],
 ]);
 
 /** An object or list in which items may stand. */

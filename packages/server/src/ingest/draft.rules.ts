@@ -164,9 +164,33 @@ export type Item =
   | { readonly outcome: 'not_problem'; readonly pointer: string; readonly reason: string }
   | { readonly outcome: 'rejected'; readonly rejection: Located };
 
-/** A CTIS dependency, or why it can't be used. */
-export interface ComponentDraft {
+/** A CTIS dependency by itself: what it depends on is said in names that may come later in the report. */
+export interface ComponentEntry {
   /** purl, else `ecosystem/name@version`. */
+  readonly identity: string;
+  readonly name: string;
+  readonly version: string | null;
+  /** What the pages show of it, as stored. Made when asked for: the pass that only counts has no use for it. */
+  readonly document: () => Readonly<Record<string, unknown>>;
+  /** The report's own id for it. */
+  readonly id: string | null;
+  /** What else it is called, without any doubt; its name alone may be that of several. */
+  readonly exactNames: ReadonlySet<string>;
+  /** CTIS §3.3, `depends_on`: ids, purls and names, as sent. */
+  readonly dependsOn: readonly string[];
+}
+
+/** The dependencies of a report: a list of their own beside those of its findings. */
+export interface ComponentReader {
+  /** The pointer of the list. */
+  readonly list: string;
+  /** One entry, or why it can't be used. */
+  readonly read: (value: unknown, pointer: string, notes: Notes) => ComponentEntry | Located;
+}
+
+/** A component whose edges are known. */
+export interface ComponentDraft {
+  /** As it is stored (`indexable`). */
   readonly identity: string;
   readonly name: string;
   readonly version: string | null;
@@ -201,9 +225,11 @@ export type ItemCounts = ReadonlyMap<string, number>;
 
 /** A report whose frame was read. */
 export interface OpenReport {
-  /** The pointers of the lists whose entries are the report's items. */
+  /** The pointers of the lists whose entries are the report's findings. */
   readonly lists: readonly string[];
-  /** Wants to see every item once before `report` is asked for; null when the frame says it all. */
+  /** Its dependencies; null when it lists none. */
+  readonly components: ComponentReader | null;
+  /** Wants to see every finding once before `report` is asked for; null when the frame says it all. */
   readonly look: ((value: unknown, list: string, index: number) => void) | null;
   readonly report: () => Report;
 }
@@ -220,7 +246,6 @@ export interface Report {
   readonly assets: FrameList<AssetDraft>;
   /** Entries of the report's own list of assets; others are implied by what findings name, or by runs. */
   readonly listedAssets: number;
-  readonly components: FrameList<ComponentDraft>;
   readonly relationships: FrameList<RelationshipDraft>;
   readonly endpoints: FrameList<EndpointDraft>;
   /**

@@ -16,7 +16,7 @@ import {
   settleAbsence,
 } from './absence.ts';
 import { TooManyItems } from './document-scan.decode.ts';
-import { DocumentRefused, type Report } from './draft.rules.ts';
+import { DocumentRefused, type FrameList, type Report } from './draft.rules.ts';
 import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
@@ -205,23 +205,27 @@ export async function refuse(
   upload: UploadRow,
   { report }: Reading,
   survey: Survey,
+  ofComponents: readonly Notes[],
   tooMuch: Received,
   shown: ShownOfReport,
 ): Promise<Outcome> {
-  const receipt = refusedReceipt(upload, report, survey);
+  const receipt = refusedReceipt(upload, report, survey, ofComponents);
   const detail = refusal(tooMuch);
   return await end(deps, upload, 'refused', receipt, { code: 'report_refused', detail }, shown);
 }
 
 /** Nothing of a refused report is applied: what was usable in it is counted as rejected too, so the sums hold. */
-function refusedReceipt(upload: UploadRow, report: Report, { tally, notes }: Survey): Receipt {
+function refusedReceipt(
+  upload: UploadRow,
+  report: Report,
+  { tally, components, notes }: Survey,
+  ofComponents: readonly Notes[],
+): Receipt {
   const notApplied = tally.received - tally.rejected - tally.notProblem;
-  const all = (list: { usable: readonly unknown[]; rejections: readonly unknown[] }) => {
-    const received = list.usable.length + list.rejections.length;
-    return { ...noFrame(), received, rejected: received };
-  };
+  const none = (received: number) => ({ ...noFrame(), received, rejected: received });
+  const all = (list: FrameList<unknown>) => none(list.usable.length + list.rejections.length);
   if (notApplied > 0) tally.rejectionsByCode.set('not_applied', notApplied);
-  const told = Notes.all([report.notes, notes]);
+  const told = Notes.all([report.notes, ...ofComponents, notes]);
   return receiptOf({
     uploadId: upload.id,
     scanId: report.reportId ?? upload.id,
@@ -230,7 +234,7 @@ function refusedReceipt(upload: UploadRow, report: Report, { tally, notes }: Sur
     tally: { ...tally, duplicate: 0, rejected: tally.rejected + notApplied },
     written: noBatch(),
     assets: all(report.assets),
-    dependencies: all(report.components),
+    dependencies: none(components.received),
     relationships: all(report.relationships),
     endpoints: all(report.endpoints),
     resolved: 0,

@@ -1,7 +1,6 @@
-// What a report is about becomes rows: assets (found or made), components, relationships, endpoints. In slices, each stored
+// What a report is about becomes rows: assets (found or made), relationships, endpoints. In slices, each stored
 // with what it counted, so that a re-run after a crash only looks the ids up. Called by the ingest story and rehearse.ts.
 
-import { hash } from 'node:crypto';
 import { limits } from '@muster/contract/plain';
 import type { Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
@@ -9,7 +8,7 @@ import { type AssetId, newId } from '../lib/ids.ts';
 import { cut } from '../lib/text.ts';
 import { normaliseAsset } from './asset.rules.ts';
 import { mergedAttributes } from './asset-attributes.rules.ts';
-import type { AssetDraft, ComponentDraft, Report, FrameList, Located } from './draft.rules.ts';
+import type { AssetDraft, Report, FrameList, Located } from './draft.rules.ts';
 import {
   type AssetRow,
   type AssetFacts,
@@ -19,14 +18,15 @@ import {
   lockAssets,
   type RelationshipRow,
   saveAssetFacts,
-  saveComponents,
   saveEndpoints,
   saveRelationships,
   scopesOfOthers,
   touchAssets,
 } from './frame.queries.ts';
+import { indexable } from './indexed-text.rules.ts';
 import { type FrameCounts, noFrame } from './receipt.rules.ts';
-import { type Slices, sliced } from './slices.ts';
+import { inOrder, type Slices, sliced } from './slices.ts';
+import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 export interface FrameAccount {
@@ -41,7 +41,10 @@ export interface Frame {
   /** By index into the report's assets. */
   readonly assets: readonly AssetRow[];
   readonly fallback: AssetRow | null;
-  readonly account: FrameAccount;
+  /** What dependencies belong to: they have no link to an asset, so it is the report's first one (CTIS §3.3). */
+  readonly home: AssetRow | null;
+  /** Dependencies are counted elsewhere (components.ts). */
+  readonly account: Omit<FrameAccount, 'dependencies'>;
 }
 
 /** The runner's own default asset: reports that name none land here, and merge with nobody else's. */
@@ -56,24 +59,15 @@ export function fallbackDraft(upload: UploadRow): AssetDraft {
   };
 }
 
-/** Bytes of a value that is looked up: an index entry of PostgreSQL holds about 2700. */
-const INDEXED_BYTES_MAX = 1024;
-
-/** A text that is too long to be indexed keeps its beginning; a digest of the whole keeps it distinct. */
-function indexable(text: string): string {
-  if (Buffer.byteLength(text) <= INDEXED_BYTES_MAX) return text;
-  return `${cut(text, 200)}…${hash('sha256', text, 'hex')}`;
-}
-
 const keyOf = (kindClass: string, value: string): string => `${kindClass} ${value}`;
 
 /** Does anything of the report belong to no asset that it names? */
 export const needsFallback = (
   report: Report,
-  survey: { readonly groups: readonly { readonly asset: number | null }[] },
+  { groups, components }: Pick<Survey, 'groups' | 'components'>,
 ): boolean =>
-  survey.groups.some((group) => group.asset === null) ||
-  (report.assets.usable.length === 0 && report.components.usable.length > 0);
+  groups.some((group) => group.asset === null) ||
+  (report.assets.usable.length === 0 && components.usable > 0);
 
 /**
  * Does another upload hold what an analysis of the report, by its named asset, will be matched against? A cheap look before
@@ -109,7 +103,7 @@ export function identityOf({ kind, value }: AssetDraft): Pick<AssetRow, 'kind_cl
 }
 
 /**
- * Finds or makes all that the report's frame names. What earlier tries of the upload counted is counted once. All of it is
+ * Finds or makes all that the report's frame names, and the fallback asset. What earlier tries of the upload counted is counted once. All of it is
  * dated by the arrival of the upload: one that is applied late takes nothing back that a later one said.
  */
 export async function settleFrame(
@@ -126,14 +120,13 @@ export async function settleFrame(
   counts.received = drafts.length + counts.rejected;
   const assets = rows.slice(0, report.assets.usable.length);
   const fallback = needsFallback ? present(rows.at(-1), 'the fallback asset') : null;
-  const home = assets[0] ?? fallback;
-  const dependencies = await settleComponents(slices, upload, report, home, seenMs);
   const relationships = await settleRelationships(slices, upload, report, assets, seenMs);
   const endpoints = await settleEndpoints(slices, upload, report, assets, seenMs);
   return {
     assets,
     fallback,
-    account: { assets: counts, dependencies, relationships, endpoints, warnings: [] },
+    home: assets[0] ?? fallback,
+    account: { assets: counts, relationships, endpoints, warnings: [] },
   };
 }
 
@@ -235,37 +228,6 @@ function newAsset(
   };
 }
 
-/** A CTIS dependency has no link to an asset; it belongs to the report's first one (CTIS §3.3). */
-async function settleComponents(
-  slices: Slices,
-  upload: UploadRow,
-  report: Report,
-  home: AssetRow | null,
-  seenMs: number,
-): Promise<FrameCounts> {
-  const list = report.components;
-  if (home === null) return countsOf(list, { created: 0, updated: 0 });
-  const byIdentity = new Map<string, ComponentDraft>();
-  for (const component of list.usable) {
-    const identity = indexable(component.identity);
-    const edges = [...(byIdentity.get(identity)?.dependsOn ?? []), ...component.dependsOn];
-    byIdentity.set(identity, { ...component, dependsOn: [...new Set(edges.map(indexable))] });
-  }
-  const rows = [...byIdentity].map(([identity, component]) => ({
-    tenant_id: upload.tenant_id,
-    asset_id: home.id,
-    identity,
-    name: component.name,
-    version: component.version,
-    depends_on: JSON.stringify(component.dependsOn),
-    document: JSON.stringify(component.document),
-    first_seen_at: seenMs,
-    last_seen_at: seenMs,
-  }));
-  const ordered = inOrder(new Map(rows.map((row) => [row.identity, row])));
-  return countsOf(list, await save(slices, ordered, saveComponents));
-}
-
 async function settleRelationships(
   slices: Slices,
   upload: UploadRow,
@@ -310,11 +272,6 @@ async function settleEndpoints(
     });
   }
   return countsOf(report.endpoints, await save(slices, inOrder(rows), saveEndpoints));
-}
-
-/** The rows by the order of their keys: the same slices in every try, and the same order of locks in every upload. */
-function inOrder<T>(rows: ReadonlyMap<string, T>): T[] {
-  return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
 }
 
 /** Saves rows slice by slice with a query that returns how many of them were new. */

@@ -6,6 +6,7 @@
 import { limits } from '@muster/contract/plain';
 import type { Absence } from './absence.ts';
 import { placeCleanScan } from './clean-scans.ts';
+import { noteComponents, settleComponents, writesComponents } from './components.ts';
 import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
 import { isRehearsal } from './ending.ts';
@@ -48,7 +49,10 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     survey.takeFrame(reading.report, reading.document.frame);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
     const tooMuch = mustRefuse(survey.tally, survey.inFrame);
-    if (tooMuch !== null) return await refuse(deps, upload, reading, survey, tooMuch, shown);
+    if (tooMuch !== null) {
+      const notes = await noteComponents(deps, upload, reading, survey);
+      return await refuse(deps, upload, reading, survey, notes, tooMuch, shown);
+    }
     const items = survey.tally.received;
     const progress = { ...shown, items_total: items, items_done: 0, analyses: 0 };
     await holdLease(deps, db, { upload, scopes: 0 }, progress);
@@ -79,13 +83,16 @@ function commandOf({ analyses }: Report): string | null {
 async function applyReport(
   deps: IngestDeps,
   upload: UploadRow,
-  { source, document, report, lists }: Reading,
+  reading: Reading,
   survey: Survey,
 ): Promise<void> {
+  const { source, document, report, lists } = reading;
   const db = deps.database.tenant(upload.tenant_id);
   const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
   const nowMs = deps.clock.nowMs();
   const frame = await settleFrame(slices, upload, report, needsFallback(report, survey));
+  const save = writesComponents(slices, upload, frame.home);
+  const dependencies = await settleComponents(deps, upload, reading, survey, save);
   const settled = await settleSites(slices, upload, report, survey, frame, nowMs);
   const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, settled.all) };
   const sites = await markStale(db, upload, settled);
@@ -105,10 +112,10 @@ async function applyReport(
   await finish(deps, hold, {
     report,
     survey,
-    account: frame.account,
+    account: { ...frame.account, dependencies: dependencies.counts },
     sites: sites.all,
     absences,
-    notes: [report.notes, survey.notes, sites.notes, ...details],
+    notes: [report.notes, ...dependencies.notes, survey.notes, sites.notes, ...details],
   });
 }
 

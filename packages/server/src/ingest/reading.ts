@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { limits } from '@muster/contract/plain';
+import type { ComponentSurvey } from './component-survey.rules.ts';
 import { looksLikeReport, openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
 import type { ScannedItem } from './document-items.decode.ts';
@@ -12,6 +13,8 @@ import { TooManyItems } from './document-scan.decode.ts';
 import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import {
   isSuppressedAt,
+  type ComponentEntry,
+  type ComponentReader,
   type Item,
   type ItemPass,
   type Located,
@@ -34,8 +37,9 @@ export interface Reading {
   readonly source: DocumentSource;
   readonly document: ScannedDocument;
   readonly report: Report;
-  /** The pointers of the report's lists of items. */
+  /** The pointers of the report's lists of findings. */
   readonly lists: ReadonlySet<string>;
+  readonly components: ComponentReader | null;
 }
 
 /**
@@ -52,10 +56,11 @@ export async function openReport(
   if (!isUtf8(frameBytes)) notes.warn('', 'invalid_utf8', NOT_UTF8);
   warnRepeatedMembers(frameBytes.toString('utf8'), '', notes);
   warnUnknown(upload, notes);
-  const { lists: pointers, look, report } = readFrame(upload, document, notes);
+  const { lists: pointers, components, look, report } = readFrame(upload, document, notes);
   const lists = new Set(pointers);
-  const listed = pointers.reduce((sum, list) => sum + (document.lists.get(list)?.count ?? 0), 0);
-  if (hasStrays(document, lists)) await source.mustBeJson();
+  const asked = withComponents(lists, components);
+  const listed = [...asked].reduce((sum, list) => sum + countOf(document, list), 0);
+  if (hasStrays(document, asked)) await source.mustBeJson();
   if (look !== null) {
     const defects = new ReaderDefects(deps, upload);
     for await (const items of source.items(document, lists)) {
@@ -71,10 +76,17 @@ export async function openReport(
       }
     }
   }
-  const reading = { source, document, lists, report: report() };
+  const reading = { source, document, lists, components, report: report() };
   if (hasTooManyItems(reading.report, listed)) throw new TooManyItems();
   return reading;
 }
+
+const withComponents = (
+  lists: ReadonlySet<string>,
+  components: ComponentReader | null,
+): ReadonlySet<string> => (components === null ? lists : new Set([...lists, components.list]));
+
+const countOf = ({ lists }: ScannedDocument, list: string): number => lists.get(list)?.count ?? 0;
 
 /** Items that nobody parses: too deep or too large ones, and those of lists that come again, or mean nothing where they stand. */
 function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string>): boolean {
@@ -122,21 +134,26 @@ function isSarif(document: unknown): boolean {
 
 const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
 
-/** The second pass: every item has its outcome, every finding its evidence. */
+/** The second pass: every item has its outcome, every finding its evidence, every dependency its names. */
 export async function surveyItems(
   deps: IngestDeps,
   upload: UploadRow,
-  { source, document, report, lists }: Reading,
+  { source, document, report, lists, components }: Reading,
 ): Promise<Survey> {
   const { database, secretKey } = deps;
   const pass = report.pass();
   const survey = new Survey(pass.notes);
   const defects = new ReaderDefects(deps, upload);
-  const counts = new Map([...lists].map((list) => [list, document.lists.get(list)?.count ?? 0]));
+  const counts = new Map([...lists].map((list) => [list, countOf(document, list)]));
   const known = await readKnown(database.tenant(upload.tenant_id), upload, report, counts);
   const raws = new RawHashes(report, secretKey);
-  for await (const items of source.items(document, lists)) {
-    for (const { bytes, excess, list, index, members } of items) {
+  for await (const items of source.items(document, withComponents(lists, components))) {
+    for (const item of items) {
+      const { bytes, excess, list, index } = item;
+      if (components?.list === list) {
+        surveyComponent(survey.components, components, item, defects);
+        continue;
+      }
       if (bytes === null) {
         survey.reject(excessive(`${list}/${index}`, excess), null);
         continue;
@@ -149,23 +166,51 @@ export async function surveyItems(
         continue;
       }
       const before = pass.notes.taken;
-      if (!isUtf8(bytes)) pass.notes.warn(`${list}/${index}`, 'invalid_utf8', NOT_UTF8);
-      const value = parseItem(bytes);
-      if (members !== countMembers(value)) {
-        warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, pass.notes);
-      }
-      const item = judged(pass, value, list, index, secretKey, defects);
-      if (item.outcome !== 'finding') survey.take(item, value);
+      const value = valueOf(bytes, item, pass.notes);
+      const read = judged(pass, value, list, index, secretKey, defects);
+      if (read.outcome !== 'finding') survey.take(read, value);
       else {
         // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone: a suppression ends.
-        const tellsAll = pass.notes.taken === before && !item.draft.suppressed;
-        const suppressed = isSuppressedAt(item.draft, upload.received_at);
+        const tellsAll = pass.notes.taken === before && !read.draft.suppressed;
+        const suppressed = isSuppressedAt(read.draft, upload.received_at);
         const told = tellsAll ? raw : null;
-        survey.takeFinding(item.draft, suppressed, item.evidence, told, crc32(bytes));
+        survey.takeFinding(read.draft, suppressed, read.evidence, told, crc32(bytes));
       }
     }
   }
   return survey;
+}
+
+/** The value of an item of these bytes; what is wrong with how it is written is noted. */
+function valueOf(bytes: Buffer, { list, index, members }: ScannedItem, notes: Notes): unknown {
+  if (!isUtf8(bytes)) notes.warn(`${list}/${index}`, 'invalid_utf8', NOT_UTF8);
+  const value = parseItem(bytes);
+  if (members !== countMembers(value)) {
+    warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, notes);
+  }
+  return value;
+}
+
+/** The outcome of one dependency, as `judged` for findings. */
+function surveyComponent(
+  survey: ComponentSurvey,
+  { read }: ComponentReader,
+  item: ScannedItem,
+  defects: ReaderDefects,
+): void {
+  const { bytes, excess, list, index } = item;
+  const pointer = `${list}/${index}`;
+  if (bytes === null) return survey.reject(excessive(pointer, excess), undefined);
+  const value = valueOf(bytes, item, survey.notes);
+  let entry: ComponentEntry | Located;
+  try {
+    entry = read(value, pointer, survey.notes);
+  } catch (error) {
+    defects.tell(pointer, error);
+    entry = unreadable(pointer);
+  }
+  if ('code' in entry) survey.reject(entry, value);
+  else survey.take(entry, pointer);
 }
 
 type Judged =

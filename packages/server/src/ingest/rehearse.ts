@@ -3,6 +3,7 @@
 // Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
 
 import type { Database, Db } from '../db/db.ts';
+import { countsComponents, settleComponents } from './components.ts';
 import { end } from './ending.ts';
 import { type Finished, foreseeAbsence, receiptOfFinished } from './finish.ts';
 import type { Matched } from './finding-rows.rules.ts';
@@ -23,9 +24,10 @@ import { readItems, rowsOf, type Sink } from './write-batches.ts';
 export async function rehearse(
   deps: IngestDeps,
   upload: UploadRow,
-  { source, document, report, lists }: Reading,
+  reading: Reading,
   survey: Survey,
 ): Promise<void> {
+  const { source, document, report, lists } = reading;
   const { database, clock } = deps;
   const { tenant_id: tenantId } = upload;
   const db = database.tenant(tenantId);
@@ -38,6 +40,8 @@ export async function rehearse(
       sites: await settleSites(slices, upload, report, survey, settled, nowMs),
     };
   });
+  const save = countsComponents(db, frame.home);
+  const dependencies = await settleComponents(deps, upload, reading, survey, save);
   const committed = new Map<number, string>();
   const plan = await makePlan(db, survey, sites, committed);
   const counter = new Counter(db);
@@ -48,10 +52,10 @@ export async function rehearse(
   const done: Finished = {
     report,
     survey,
-    account: frame.account,
+    account: { ...frame.account, dependencies: dependencies.counts },
     sites: sites.all,
     absences: plan.absences,
-    notes: [report.notes, survey.notes, sites.notes, details],
+    notes: [report.notes, ...dependencies.notes, survey.notes, sites.notes, details],
   };
   const absence = await foreseeAbsence(database.tenant(tenantId), done);
   const receipt = receiptOfFinished(upload, done, absence, counter.counts);

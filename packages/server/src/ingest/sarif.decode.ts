@@ -86,7 +86,6 @@ export function openSarif(
     analyses: analyses.all,
     assets: { usable: assets.all, rejections: [] },
     listedAssets: 0,
-    components: NONE,
     relationships: NONE,
     endpoints: NONE,
     contextOf: (list: string) => {
@@ -99,7 +98,12 @@ export function openSarif(
     notes,
     pass: () => newPass(lists, unplaced, counts),
   };
-  return { lists: [...lists.keys(), ...unplaced], look: null, report: () => report };
+  return {
+    lists: [...lists.keys(), ...unplaced],
+    components: null,
+    look: null,
+    report: () => report,
+  };
 }
 
 /** One pass: a reader for each run, made when its first result comes, that depends on the frame alone. */

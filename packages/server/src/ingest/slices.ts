@@ -18,6 +18,11 @@ export function sliced<T>(rows: readonly T[]): T[][] {
   );
 }
 
+/** The rows by the order of their keys: the same slices in every try, and the same order of locks in every upload. */
+export function inOrder<T>(rows: ReadonlyMap<string, T>): T[] {
+  return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+}
+
 /** How slices are run. Bodies contain SQL and nothing else, and may run again after a lock failure. */
 export interface Slices {
   /** For what is read between slices. */

@@ -4,6 +4,7 @@
 
 import { limits, SEVERITIES } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
+import { ComponentSurvey, type RejectedItem } from './component-survey.rules.ts';
 import { valueAt } from './ctis-secrets.decode.ts';
 import type { FindingDraft, FrameList, Item, ItemPlace, Located, Report } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
@@ -17,11 +18,6 @@ export interface Group {
   readonly analysis: number;
   /** Index into the report's assets; null: the upload's fallback asset. */
   readonly asset: number | null;
-}
-
-/** A rejection with the text of its item, masked and cut; null for items that weren't read. */
-export interface RejectedItem extends Located {
-  readonly item: string | null;
 }
 
 /** A finding that is stored just as the item was sent: a row of evidence, and the rest of what a survey keeps. */
@@ -55,6 +51,8 @@ export class Survey {
   readonly tally: Tally = noTally();
   /** Entries of the lists beside the findings. */
   readonly inFrame = { received: 0, rejected: 0 };
+  /** The report's dependencies. */
+  readonly components = new ComponentSurvey();
   readonly groups: Group[] = [];
   /** The first limits.uploadRejectionsMax rejections, which stay to be looked at. */
   readonly rejected: RejectedItem[] = [];
@@ -118,19 +116,34 @@ export class Survey {
   }
 
   /**
-   * Rejections of the lists of the frame stand in the receipt like those of findings, and their entries in `frame`, the
-   * document without its items, are items as well.
+   * Rejections of the lists beside the findings stand in the receipt like theirs, and their entries are items as well.
+   * `frame`: the document without what was read one by one.
    */
   takeFrame(report: Report, frame: unknown): void {
-    const { assets, components, relationships, endpoints } = report;
-    for (const list of [assets, components, relationships, endpoints]) {
-      this.inFrame.rejected += list.rejections.length;
-      for (const rejection of list.rejections) {
-        const isKept = this.rejected.length < limits.uploadRejectionsMax;
-        this.#note(rejection, isKept ? entryText(frame, rejection) : null);
-      }
+    const { components } = this;
+    this.#takeList(report.assets, frame);
+    this.#takeComponents();
+    this.#takeList(report.relationships, frame);
+    this.#takeList(report.endpoints, frame);
+    this.inFrame.received = itemsOfFrame(report) + components.received;
+  }
+
+  #takeList({ rejections }: FrameList<unknown>, frame: unknown): void {
+    this.inFrame.rejected += rejections.length;
+    for (const rejection of rejections) {
+      const isKept = this.rejected.length < limits.uploadRejectionsMax;
+      this.#note(rejection, isKept ? entryText(frame, rejection) : null);
     }
-    this.inFrame.received = itemsOfFrame(report);
+  }
+
+  #takeComponents(): void {
+    const { rejected, rejections, moreByCode } = this.components;
+    this.inFrame.rejected += rejected;
+    for (const { item, ...rejection } of rejections) this.#note(rejection, item);
+    const { rejectionsByCode } = this.tally;
+    for (const [code, count] of moreByCode) {
+      rejectionsByCode.set(code, (rejectionsByCode.get(code) ?? 0) + count);
+    }
   }
 
   #note(rejection: Located, item: string | null): void {
@@ -208,13 +221,13 @@ export class Survey {
   }
 }
 
-/** `listed`: entries of the report's lists of findings. */
+/** `listed`: entries of the report's lists of findings and dependencies. */
 export const hasTooManyItems = (report: Report, listed: number): boolean =>
   listed + itemsOfFrame(report) > limits.uploadItemsMax;
 
-/** Assets, dependencies, relationships and endpoints that a report lists are items, too. */
-function itemsOfFrame({ listedAssets, components, relationships, endpoints }: Report): number {
-  const lists: readonly FrameList<unknown>[] = [components, relationships, endpoints];
+/** Assets, relationships and endpoints that a report lists are items, too. */
+function itemsOfFrame({ listedAssets, relationships, endpoints }: Report): number {
+  const lists: readonly FrameList<unknown>[] = [relationships, endpoints];
   const count = (sum: number, list: FrameList<unknown>): number =>
     sum + list.usable.length + list.rejections.length;
   return lists.reduce(count, listedAssets);

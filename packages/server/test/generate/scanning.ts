@@ -166,9 +166,10 @@ export function takenOut(frame: unknown): Taken {
       take(fieldsOf(entry), 'results', `/${name}/${index}/results`);
     });
   }
-  take(log, 'findings', '/findings');
-  if (log !== null && Object.hasOwn(log, 'report')) {
-    take(fieldsOf(log['report']), 'findings', '/report/findings');
+  const report = log !== null && Object.hasOwn(log, 'report') ? log['report'] : null;
+  for (const name of ['findings', 'dependencies']) {
+    take(log, name, `/${name}`);
+    take(fieldsOf(report), name, `/report/${name}`);
   }
   return { frame, lists };
 }

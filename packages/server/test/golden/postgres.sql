@@ -316,5 +316,11 @@ select * from "asset_ref" where "tenant_id" = $1 and "asset_id" in ($2, $3) and 
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") select "tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at" from json_populate_recordset(null::"endpoint", $1::json) on conflict ("tenant_id", "asset_id", "identity") do nothing
 update "endpoint" as "stored" set "document" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."document" else "given"."document" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end from json_populate_recordset(null::"endpoint", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."asset_id" = "given"."asset_id" and "stored"."identity" = "given"."identity"
 
+-- assets: edges of components
+select "identity", "depends_on" from "component" where "tenant_id" = $1 and "asset_id" = $2 and "identity" in ($3, $4)
+
+-- assets: count components
+select count(*) as "stored" from "component" where "tenant_id" = $1 and "asset_id" = $2 and "identity" in ($3, $4)
+
 -- assets: save facts
 update "asset" as "stored" set "attributes" = "given"."attributes", "attributes_at" = "given"."attributes_at", "criticality" = "given"."criticality" from json_populate_recordset(null::"asset", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"

@@ -23,6 +23,7 @@ import * as findings from '../../src/findings/findings.queries.ts';
 import * as inventory from '../../src/findings/inventory.queries.ts';
 import * as metrics from '../../src/heartbeat/metrics.queries.ts';
 import * as presence from '../../src/heartbeat/presence.queries.ts';
+import * as components from '../../src/ingest/component.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
 import * as rejections from '../../src/ingest/rejection.queries.ts';
@@ -267,6 +268,10 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_seen_at: 1,
       },
     ]),
+  'assets: edges of components': (db) =>
+    components.storedEdges(db, { tenant_id: ID, id: ID }, ['a', 'b']),
+  'assets: count components': (db) =>
+    components.countComponents(db, { tenant_id: ID, id: ID }, ['a', 'b']),
   'assets: save facts': (db) =>
     frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', attributes_at: 1, criticality: null }]),
 };

@@ -316,5 +316,11 @@ select * from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "na
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") values (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "identity") do nothing
 update "endpoint" as "stored" set "document" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."document" else "given"."document" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end from (select ? as "tenant_id", ? as "asset_id", ? as "identity", ? as "document", ? as "last_seen_at") as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."asset_id" = "given"."asset_id" and "stored"."identity" = "given"."identity"
 
+-- assets: edges of components
+select "identity", "depends_on" from "component" where "tenant_id" = ? and "asset_id" = ? and "identity" in (?, ?)
+
+-- assets: count components
+select count(*) as "stored" from "component" where "tenant_id" = ? and "asset_id" = ? and "identity" in (?, ?)
+
 -- assets: save facts
 update "asset" set "attributes" = ?, "attributes_at" = ?, "criticality" = ? where "tenant_id" = ? and "id" = ?

@@ -123,6 +123,45 @@ for (const backend of BACKENDS) {
       }
     });
 
+    test('what a component depends on adds up over slices, wherever a worker dies between them', async () => {
+      const names = Array.from({ length: 2 * SLICE_ROWS }, (_, n) => `library-${n}`);
+      const [first = '', ...others] = names;
+      const entry = (name: string, on: string, version = '1') => ({
+        name,
+        purl: `pkg:npm/${name}`,
+        version,
+        depends_on: [on],
+      });
+      const report = {
+        ...largeFrame(1),
+        dependencies: [
+          entry(first, 'library-1'),
+          ...others.map((name) => entry(name, first)),
+          entry(first, 'library-2', '2'),
+          entry(first, 'library-1', '3'),
+        ],
+      };
+      const undisturbed = await tellAll([report, report], null);
+      const stored = undisturbed.frame.filter((line) => line.includes('"pkg:npm/library-0"'));
+      const rows = stored.map((line) => JSON.parse(line) as Fields);
+      const shown = rows.find((row) => row['identity'] === 'pkg:npm/library-0');
+      assert.equal(shown?.['depends_on'], '["pkg:npm/library-1","pkg:npm/library-2"]');
+      assert.equal(shown['version'], '3', 'its last entry counts');
+      for (const step of ['frame 1', 'frame 2', 'frame 3', 'frame 4']) {
+        assert.deepEqual(await tellAll([report, report], step), undisturbed, `behind ${step}`);
+      }
+    });
+
+    test('dependencies with large documents are written in slices of fewer rows', async () => {
+      const text = 'word '.repeat(3000);
+      const properties = { a: text, b: text, c: text, d: text };
+      const dependencies = Array.from({ length: 150 }, (_, n) => ({ name: `n${n}`, properties }));
+      const steps = await stepsOf([{ ...ctis([]), dependencies }]);
+      // An asset; 60 000 characters in each row.
+      const counted = steps.filter((step) => /^frame \d+$/.test(step));
+      assert.deepEqual(counted, ['frame 0', 'frame 1', 'frame 2', 'frame 3']);
+    });
+
     test('absence is closed in slices as decided before the first one, wherever a worker dies', async () => {
       const [all, few] = [full(many(700, ctisFinding)), full(many(100, ctisFinding))];
       // The guard holds 600 of 700 back; a second equal scan is believed.

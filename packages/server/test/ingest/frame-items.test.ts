@@ -39,6 +39,35 @@ test('assets that findings name and no list has are no items', () => {
   assert.equal(hasTooManyItems(listed as never, limits.uploadItemsMax - 1), true);
 });
 
+test('dependencies are items; of those that are rejected the first stay to be looked at, and all are counted', () => {
+  const survey = new Survey(new Notes());
+  const max = limits.uploadRejectionsMax;
+  const rejection = (at: number, code: string) => ({
+    pointer: `/dependencies/${at}`,
+    code,
+    detail: '',
+  });
+  for (let at = 0; at < max; at += 1) survey.components.reject(rejection(at, 'a'), { at });
+  for (const [at, code] of ['b', 'a', 'b'].entries()) {
+    survey.components.reject(rejection(max + at, code), undefined);
+  }
+  const report = decode('ctis', { ...(ctis([]) as object), assets });
+  survey.takeFrame({ ...report, notes: new Notes() } as never, { assets });
+  assert.deepEqual(survey.inFrame, { received: 2 + max + 3, rejected: 1 + max + 3 });
+  const { rejections, rejectionsByCode } = survey.tally;
+  assert.deepEqual(
+    [...rejectionsByCode],
+    [
+      ['value_missing', 1],
+      ['a', max + 1],
+      ['b', 2],
+    ],
+  );
+  assert.equal(survey.rejected.length, max);
+  assert.deepEqual(survey.rejected[1], { ...rejection(0, 'a'), item: '{"at":0}' });
+  assert.deepEqual(rejections[1], rejection(0, 'a'), 'the receipt has no texts');
+});
+
 test('what is read quietly notes nothing, and what comes after it is noted even where it throws', () => {
   const notes = new Notes();
   const fail = (): never => {

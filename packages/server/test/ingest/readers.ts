@@ -3,12 +3,18 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { FindingDetail } from '@muster/contract';
+import { ComponentSurvey } from '../../src/ingest/component-survey.rules.ts';
+import { edgesOf } from '../../src/ingest/ctis-components.decode.ts';
 import { openCtis } from '../../src/ingest/ctis.decode.ts';
 import { parseFrame, parseItem } from '../../src/ingest/document-parse.decode.ts';
-import { ItemCutter } from '../../src/ingest/document-items.decode.ts';
+import { ItemCutter, type ScannedItem } from '../../src/ingest/document-items.decode.ts';
 import { DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
 import type {
+  ComponentDraft,
+  ComponentEntry,
+  ComponentReader,
   FindingDraft,
+  FrameList,
   Item,
   Located,
   Report,
@@ -32,8 +38,9 @@ export type ReadItem =
   | Exclude<Item, { outcome: 'finding' }>
   | { readonly outcome: 'finding'; readonly draft: ReadDraft };
 
-/** A whole report: its frame, its items in one pass or several, and what was tolerated. */
+/** A whole report: its frame, its dependencies, its items in one pass or several, and what was tolerated. */
 export interface DecodedReport extends Omit<Report, 'notes' | 'pass' | 'contextOf'> {
+  readonly components: FrameList<ComponentDraft>;
   readonly warnings: readonly Located[];
   readonly warningsByCode: Readonly<Record<string, number>>;
   items(): Generator<ReadItem, void, undefined>;
@@ -61,18 +68,23 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
   const notes = new Notes();
   const opened =
     format === 'sarif' ? openSarif(value, counts, context, notes) : openCtis(value, context, notes);
-  const wanted = new Set(opened.lists);
-  const scanned = () => new ItemCutter(frame.bounds, wanted).push(bytes);
-  const valueOf = (item: ReturnType<typeof scanned>[number]): unknown =>
-    parseItem(item.bytes ?? Buffer.from('null'));
+  const scanned = (lists = opened.lists) =>
+    new ItemCutter(frame.bounds, new Set(lists)).push(bytes);
   if (opened.look !== null) {
     for (const item of scanned()) opened.look(valueOf(item), item.list, item.index);
   }
-  const { notes: frameNotes, pass, contextOf: _, ...rest } = opened.report();
+  const { notes: frameNotes, pass, contextOf: _, relationships, ...rest } = opened.report();
+  const { endpoints, placeOf, ...before } = rest;
+  const listed = opened.components;
+  const { components, told } = componentsOf(listed, listed === null ? [] : scanned([listed.list]));
   let itemNotes = new Notes();
-  const all = () => Notes.all([frameNotes, itemNotes]);
+  const all = () => Notes.all([frameNotes, ...told, itemNotes]);
   return {
-    ...rest,
+    ...before,
+    components,
+    relationships,
+    endpoints,
+    placeOf,
     get warnings() {
       return all().shown();
     },
@@ -94,6 +106,40 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
       }
       itemNotes = reader.notes;
     },
+  };
+}
+
+const valueOf = (item: ScannedItem): unknown => parseItem(item.bytes ?? Buffer.from('null'));
+
+/** As reading.ts and components.ts read them: first all of them by themselves, then their edges. */
+function componentsOf(
+  reader: ComponentReader | null,
+  items: readonly ScannedItem[],
+): { components: FrameList<ComponentDraft>; told: Notes[] } {
+  const survey = new ComponentSurvey();
+  const entries: { entry: ComponentEntry; row: number; pointer: string }[] = [];
+  const rejections: Located[] = [];
+  for (const [at, item] of items.entries()) {
+    const pointer = `${item.list}/${item.index}`;
+    const read = reader?.read(valueOf(item), pointer, survey.notes);
+    if (read === undefined) continue;
+    if ('code' in read) {
+      survey.reject(read, null);
+      rejections.push(read);
+    } else {
+      survey.take(read, pointer);
+      entries.push({ entry: read, row: survey.rowOf(at) as number, pointer });
+    }
+  }
+  const edgeNotes = new Notes();
+  const usable = entries.map(({ entry, row, pointer }) => {
+    const { identity, name, version } = entry;
+    const dependsOn = edgesOf(entry, row, pointer, survey.names, edgeNotes);
+    return { identity, name, version, document: entry.document(), dependsOn };
+  });
+  return {
+    components: { usable, rejections },
+    told: [survey.notes, survey.idNotes, edgeNotes],
   };
 }
 

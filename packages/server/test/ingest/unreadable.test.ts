@@ -6,8 +6,7 @@ import { after, before, test } from 'node:test';
 import type { Receipt } from '@muster/contract';
 import { DocumentSource } from '../../src/ingest/document.ts';
 import type { Item, ItemPass } from '../../src/ingest/draft.rules.ts';
-import { openReport } from '../../src/ingest/reading.ts';
-import { surveyItems } from '../../src/ingest/reading.ts';
+import { openReport, type Reading, surveyItems } from '../../src/ingest/reading.ts';
 import { rehearse } from '../../src/ingest/rehearse.ts';
 import type { ReaderDefect } from '../../src/ingest/unreadable.ts';
 import { findUpload } from '../../src/ingest/upload.queries.ts';
@@ -36,33 +35,45 @@ const fail = (): never => {
 async function receiptOf(
   change: (item: Item, index: number) => Item,
 ): Promise<{ receipt: Receipt; told: ReaderDefect[] }> {
-  const caller = await newCaller(stage);
   const texts = ['one', 'two', 'three'];
   const document = sarif(texts.map((text) => result({ message: { text } })));
-  await receive(stage, caller, 'sarif', document, { rehearsal: true });
+  return await rehearsed('sarif', document, (opened) => {
+    const pass = (): ItemPass => {
+      const real = opened.report.pass();
+      const read: ItemPass['read'] = (value, list, index) =>
+        change(real.read(value, list, index), index);
+      return { notes: real.notes, read };
+    };
+    return { ...opened, report: { ...opened.report, pass } };
+  });
+}
+
+/** The receipt of a document with readers that are changed after its frame was read. */
+async function rehearsed(
+  format: Format,
+  document: unknown,
+  change: (opened: Reading) => Reading,
+): Promise<{ receipt: Receipt; told: ReaderDefect[] }> {
+  const caller = await newCaller(stage);
+  await receive(stage, caller, format, document, { rehearsal: true });
   const upload = await claim(stage);
   assert.ok(upload);
   const told: ReaderDefect[] = [];
   const deps = { ...watchedDeps(stage, () => {}), onDefect: (one: ReaderDefect) => told.push(one) };
   const db = stage.database.tenant(upload.tenant_id);
   const source = new DocumentSource(db, upload, deps.sealKey, async () => {});
-  const opened = await openReport(deps, upload, source);
-  const pass = (): ItemPass => {
-    const real = opened.report.pass();
-    const read: ItemPass['read'] = (value, list, index) =>
-      change(real.read(value, list, index), index);
-    return { notes: real.notes, read };
-  };
-  const reading = { ...opened, report: { ...opened.report, pass } };
-  await rehearse(deps, upload, reading, await surveyItems(deps, upload, reading));
+  const reading = change(await openReport(deps, upload, source));
+  const survey = await surveyItems(deps, upload, reading);
+  survey.takeFrame(reading.report, reading.document.frame);
+  await rehearse(deps, upload, reading, survey);
   const ended = await findUpload(db, upload.tenant_id, upload.id);
   return { receipt: JSON.parse(ended?.receipt ?? 'null') as Receipt, told };
 }
 
-function assertTold(told: readonly ReaderDefect[]): void {
+function assertTold(told: readonly ReaderDefect[], place = '/runs/0/results/1'): void {
   assert.deepEqual(
     told.map(({ pointer, name }) => [pointer, name]),
-    [['/runs/0/results/1', 'TypeError']],
+    [[place, 'TypeError']],
   );
   assert.match(told[0]?.stack ?? '', /^at (?:Object\.)?fail /);
   assert.ok(!JSON.stringify(told).includes(SECRET), 'no word of the document is told');
@@ -87,6 +98,43 @@ test('an item whose details the reader fails on is stored without them, and the 
   const places = receipt.warnings.map(({ pointer, code }) => [pointer, code]);
   assert.deepEqual(places, [['/runs/0/results/1', 'detail_unreadable']]);
   assertTold(told);
+});
+
+test('a dependency on which the reader fails is rejected alone, and the defect is told', async () => {
+  const report = { version: '1.6', assets: [{ type: 'host', value: 'h' }], findings: [] };
+  const dependencies = ['one', 'two', 'three'].map((name) => ({ name }));
+  const { receipt, told } = await rehearsed('ctis', { ...report, dependencies }, (opened) => {
+    const real = opened.components;
+    assert.ok(real !== null);
+    const read: typeof real.read = (value, pointer, notes) =>
+      pointer.endsWith('/1') ? fail() : real.read(value, pointer, notes);
+    return { ...opened, components: { ...real, read } };
+  });
+  const { received, created, rejected } = receipt.dependencies;
+  assert.deepEqual([received, created, rejected], [3, 2, 1]);
+  const places = receipt.rejections.map(({ pointer, code }) => [pointer, code]);
+  assert.deepEqual(places, [['/dependencies/1', 'item_unreadable']]);
+  assert.ok(!JSON.stringify(receipt).includes(SECRET));
+  assertTold(told, '/dependencies/1');
+});
+
+test('a dependency whose details the reader fails on is stored without them, and the defect is told', async () => {
+  const report = { version: '1.6', assets: [{ type: 'host', value: 'h' }], findings: [] };
+  const dependencies = ['one', 'two', 'three'].map((name) => ({ name }));
+  const { receipt, told } = await rehearsed('ctis', { ...report, dependencies }, (opened) => {
+    const real = opened.components;
+    assert.ok(real !== null);
+    const read: typeof real.read = (value, pointer, notes) => {
+      const entry = real.read(value, pointer, notes);
+      if ('code' in entry || !pointer.endsWith('/1')) return entry;
+      return { ...entry, document: fail };
+    };
+    return { ...opened, components: { ...real, read } };
+  });
+  assert.equal(receipt.dependencies.created, 3);
+  const places = receipt.warnings.map(({ pointer, code }) => [pointer, code]);
+  assert.deepEqual(places, [['/dependencies/1', 'detail_unreadable']]);
+  assertTold(told, '/dependencies/1');
 });
 
 const HUGE_HOST = `http://${'eyJ'.repeat(5462)}`;

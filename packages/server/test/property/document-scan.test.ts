@@ -27,7 +27,7 @@ const written = (name: fc.Arbitrary<string>): fc.Arbitrary<string> =>
       .join('')}"`;
   });
 
-const LISTS = ['runs', 'results', 'findings', 'report', 'inlineExternalProperties'];
+const LISTS = 'runs results findings dependencies report inlineExternalProperties'.split(' ');
 const anyName = written(
   fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...LISTS, '__proto__', 'a', 'a', '') },
@@ -72,7 +72,10 @@ const named = (
 
 const anyMember = fc.tuple(anyName, anyValue);
 const run = objectOf(fc.oneof(named('results', listOf(anyValue)), anyMember));
-const finding = named('findings', listOf(anyValue));
+const finding = fc.oneof(
+  named('findings', listOf(anyValue)),
+  named('dependencies', listOf(anyValue)),
+);
 const anyDocument = fc
   .tuple(
     blank,
@@ -145,6 +148,7 @@ test('nesting is allowed up to the limit: beyond it a frame is a fault, and an i
     [0, (text) => text],
     [1, (text) => `{"x":${text},"findings":[{}]}`],
     [2, (text) => `{"findings":[${text}]}`],
+    [3, (text) => `{"report":{"dependencies":[${text},{}]}}`],
     [3, (text) => `{"findings":[{},{"a":${text}}]}`],
     [4, (text) => `{"runs":[{"results":[${text},{}]}]}`],
     [3, (text) => `{"runs":[{"x":${text}}]}`],

@@ -1,0 +1,220 @@
+// The dependencies of a report become components of its first asset, with their graph: they are read again once all of them
+// are known by name, because they may refer to those that come later, and written in slices as they come; no more than a
+// slice of them is held. One that a report lists several times is one component: its last entry counts, and its edges add
+// up. Called by the ingest story, rehearse.ts, and for reports that are refused.
+
+import type { Db } from '../db/db.ts';
+import { assert, present } from '../lib/assert.ts';
+import { countComponents, storedEdges } from './component.queries.ts';
+import { DEPENDS_ON_MAX, edgesOf } from './ctis-components.decode.ts';
+import { parseItem } from './document-parse.decode.ts';
+import type { ComponentDraft } from './draft.rules.ts';
+import { type AssetRow, saveComponents } from './frame.queries.ts';
+import type { IngestDeps } from './lease.ts';
+import type { Reading } from './reading.ts';
+import type { FrameCounts } from './receipt.rules.ts';
+import { Notes } from './report-notes.decode.ts';
+import { inOrder, SLICE_ROWS, type Slices } from './slices.ts';
+import type { Survey } from './survey.rules.ts';
+import { DETAIL_UNREADABLE, ReaderDefects } from './unreadable.ts';
+import type { UploadRow } from './upload.queries.ts';
+
+/** Characters of what a slice writes, however few its rows are: with large documents and many edges each takes longer. */
+const SLICE_CHARS_MAX = 4 * 1024 * 1024;
+
+/** What became of a slice: components that were new, and edges that were left out. */
+interface SavedSlice {
+  readonly created: number;
+  readonly leftOut: number;
+}
+
+/** Gets slices in the order of the report: the same ones in every try. */
+type SaveSlice = (slice: ComponentSlice) => Promise<SavedSlice>;
+
+/** Each slice is written in a transaction of its own, dated by the arrival of the upload. */
+export const writesComponents =
+  (slices: Slices, upload: UploadRow, home: AssetRow | null): SaveSlice =>
+  async (slice) =>
+    await slices.once((tx) => writeSlice(tx, upload, present(home, 'the asset of a list'), slice));
+
+/** For a rehearsal: nothing is written, so what is beyond the bound of edges is told of each slice by itself only. */
+export const countsComponents =
+  (db: Db, home: AssetRow | null): SaveSlice =>
+  async (slice) => {
+    const known = await countComponents(db, present(home, 'the asset of a list'), slice.first);
+    return { created: slice.first.length - known, leftOut: slice.leftOut };
+  };
+
+/** What reading the dependencies had to tolerate of a report of which nothing is applied. */
+export async function noteComponents(
+  deps: IngestDeps,
+  upload: UploadRow,
+  reading: Reading,
+  survey: Survey,
+): Promise<readonly Notes[]> {
+  const save: SaveSlice = ({ leftOut }) => Promise.resolve({ created: 0, leftOut });
+  return (await settleComponents(deps, upload, reading, survey, save)).notes;
+}
+
+/**
+ * Has all slices saved. Returns their sum for the receipt, and what reading the dependencies had to tolerate, in the order
+ * in which it is told.
+ */
+export async function settleComponents(
+  deps: IngestDeps,
+  upload: UploadRow,
+  reading: Reading,
+  survey: Survey,
+  save: SaveSlice,
+): Promise<{ counts: FrameCounts; notes: readonly Notes[] }> {
+  const { received, rejected, usable, names, notes, idNotes } = survey.components;
+  const edgeNotes = new Notes();
+  let created = 0;
+  let slice = new ComponentSlice();
+  const flush = async (): Promise<void> => {
+    const saved = await save(slice);
+    created += saved.created;
+    if (saved.leftOut > 0) edgeNotes.leaveOut(saved.leftOut);
+    slice = new ComponentSlice();
+  };
+  const defects = new ReaderDefects(deps, upload);
+  for await (const { draft, isFirst } of componentsOf(reading, survey, edgeNotes, defects)) {
+    slice.add(draft, isFirst);
+    if (slice.isFull) await flush();
+  }
+  if (!slice.isEmpty) await flush();
+  const updated = names.length - created;
+  const counts = { received, created, updated, duplicate: usable - names.length, rejected };
+  return { counts, notes: [notes, idNotes, edgeNotes] };
+}
+
+/** Of a component whose details could not be read. */
+const NO_DETAIL = { dependsOn: [], document: {} };
+
+/** The usable dependencies in the order of the report; `isFirst`: none before it was the same component. */
+async function* componentsOf(
+  { source, document, components }: Reading,
+  survey: Survey,
+  notes: Notes,
+  defects: ReaderDefects,
+): AsyncGenerator<{ draft: ComponentDraft; isFirst: boolean }, void, undefined> {
+  if (components === null || survey.components.usable === 0) return;
+  const { names } = survey.components;
+  let number = 0;
+  let rows = 0;
+  for await (const items of source.items(document, new Set([components.list]))) {
+    for (const { bytes, list, index } of items) {
+      const row = survey.components.rowOf(number);
+      number += 1;
+      if (row === null) continue;
+      assert(bytes !== null, 'an item that was read before has its bytes');
+      const value = parseItem(bytes);
+      const pointer = `${list}/${index}`;
+      // The first pass has noted everything but what edges and details had to tolerate.
+      const entry = notes.quietly(() => components.read(value, pointer, notes));
+      assert(!('code' in entry), 'an item reads the same in every pass');
+      let detail: Pick<ComponentDraft, 'dependsOn' | 'document'> = NO_DETAIL;
+      try {
+        const dependsOn = edgesOf(entry, row, pointer, names, notes);
+        detail = { dependsOn, document: entry.document() };
+      } catch (error) {
+        defects.tell(pointer, error);
+        notes.warn(pointer, 'detail_unreadable', DETAIL_UNREADABLE);
+      }
+      const { name, version } = entry;
+      const isFirst = row === rows;
+      if (isFirst) rows += 1;
+      yield { draft: { identity: names.identityOf(row), name, version, ...detail }, isFirst };
+    }
+  }
+}
+
+/** A component as it is written. */
+type Component = Omit<ComponentDraft, 'document'> & { readonly document: string };
+
+/** Components that follow each other in a report, each once. */
+class ComponentSlice {
+  readonly #components = new Map<string, Component>();
+  readonly #again = new Set<string>();
+  #chars = 0;
+  #leftOut = 0;
+
+  add(draft: ComponentDraft, isFirst: boolean): void {
+    const { identity } = draft;
+    const same = this.#components.get(identity);
+    if (same === undefined && !isFirst) this.#again.add(identity);
+    const { edges, leftOut } = addedUp(same?.dependsOn ?? [], draft.dependsOn);
+    const document = JSON.stringify(draft.document);
+    this.#components.set(identity, { ...draft, dependsOn: edges, document });
+    this.#leftOut += leftOut;
+    this.#chars += draft.dependsOn.reduce((sum, edge) => sum + edge.length, document.length);
+  }
+
+  get isEmpty(): boolean {
+    return this.#components.size === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#components.size === SLICE_ROWS || this.#chars >= SLICE_CHARS_MAX;
+  }
+
+  /** Edges beyond the bound of what is known so far. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** In one order for all uploads: so that no two of them wait for each other. */
+  get inOrder(): Component[] {
+    return inOrder(this.#components);
+  }
+
+  /** Identities of components that no slice before had. */
+  get first(): string[] {
+    return [...this.#components.keys()].filter((identity) => !this.#again.has(identity));
+  }
+
+  /** Identities of those that an earlier slice had, too. */
+  get again(): string[] {
+    return [...this.#again];
+  }
+}
+
+/** Edges of two entries of one component, each once. */
+function addedUp(
+  edges: readonly string[],
+  more: readonly string[],
+): { edges: readonly string[]; leftOut: number } {
+  if (edges.length === 0) return { edges: more, leftOut: 0 };
+  const all = [...new Set([...edges, ...more])];
+  const leftOut = Math.max(0, all.length - DEPENDS_ON_MAX);
+  return { edges: all.slice(0, DEPENDS_ON_MAX), leftOut };
+}
+
+async function writeSlice(
+  tx: Db,
+  upload: UploadRow,
+  home: AssetRow,
+  slice: ComponentSlice,
+): Promise<SavedSlice> {
+  const before = new Map<string, string[]>();
+  for (const { identity, depends_on: edges } of await storedEdges(tx, home, slice.again)) {
+    before.set(identity, JSON.parse(edges) as string[]);
+  }
+  let { leftOut } = slice;
+  const rows = slice.inOrder.map(({ identity, name, version, dependsOn, document }) => {
+    const all = addedUp(before.get(identity) ?? [], dependsOn);
+    leftOut += all.leftOut;
+    return {
+      tenant_id: upload.tenant_id,
+      asset_id: home.id,
+      identity,
+      name,
+      version,
+      depends_on: JSON.stringify(all.edges),
+      document,
+      first_seen_at: upload.received_at,
+      last_seen_at: upload.received_at,
+    };
+  });
+  return { created: await saveComponents(tx, rows), leftOut };
+}
