@@ -1,7 +1,7 @@
 // Which finding of a report is which stored one: pure, deterministic, independent of the order of the document.
-// Strongest evidence first; every stored finding is used once. Within equal evidence, equal items come first, then those
-// on the same line, the rest in the order of their lines. Taking matched pairs out of both sides changes no other pair,
-// which is what lets an interrupted upload go on where it stopped.
+// Strongest evidence first; every stored finding is used once. Within equal evidence, those come first that are alike in content
+// and words, and among these the lines decide. Taking matched pairs out of both sides changes neither how many of the others
+// are matched nor which, unless lines alone told them apart: so an interrupted upload can go on where it stopped.
 
 import {
   CONTENT,
@@ -90,42 +90,136 @@ function* buckets(
 
 type Pairs = (readonly [number, number])[];
 
-function pairUp(bucket: Bucket, drafts: EvidenceTable, stored: EvidenceTable): Pairs {
+const wholeOf = (table: EvidenceTable, row: number): string =>
+  `${table.hashText(row, CONTENT)} ${table.wordsText(row)}`;
+
+/**
+ * What those of a bucket are paired by, one after the other, before lines decide: everything that was said of them, what they
+ * are, what was said, nothing. Only a producer's fingerprint brings together what differs in content or path.
+ */
+const LIKENESSES: readonly ((table: EvidenceTable, row: number) => string)[] = [
+  wholeOf,
+  (table, row) => table.hashText(row, CONTENT),
+  (table, row) => table.wordsText(row),
+  () => '',
+];
+
+function pairUp(
+  { drafts: some, stored: known }: Bucket,
+  drafts: EvidenceTable,
+  stored: EvidenceTable,
+): Pairs {
+  const [draft, found] = [some[0], known[0]];
+  if (some.length === 1 && known.length === 1) return [[draft as number, found as number]];
   const pairs: Pairs = [];
-  let left = inOrder(bucket.drafts, drafts);
-  let right = inOrder(bucket.stored, stored);
-  // The same item exactly, then the same line, then in the order of the lines. Equal items have equal lines, so that
-  // the order of lines and items is good for both.
-  for (const compare of [compareItems, compareLines]) {
-    const restOfLeft: number[] = [];
-    const restOfRight: number[] = [];
-    let at = 0;
-    for (const row of left) {
-      while (at < right.length && compare(stored, right[at] as number, drafts, row) < 0) {
-        restOfRight.push(right[at] as number);
-        at += 1;
+  let [left, right] = [some, known];
+  for (const likeness of LIKENESSES) {
+    const alike = Map.groupBy(right, (row) => likeness(stored, row));
+    const taken = { drafts: new Set<number>(), stored: new Set<number>() };
+    for (const [key, rows] of Map.groupBy(left, (row) => likeness(drafts, row))) {
+      const others = alike.get(key);
+      if (others === undefined) continue;
+      for (const pair of pairByLines(
+        inOrder(rows, drafts),
+        inOrder(others, stored),
+        likeness === wholeOf,
+      )) {
+        pairs.push([pair[0].row, pair[1].row]);
+        taken.drafts.add(pair[0].row);
+        taken.stored.add(pair[1].row);
       }
-      if (at < right.length && compare(stored, right[at] as number, drafts, row) === 0) {
-        pairs.push([row, right[at] as number]);
-        at += 1;
-      } else restOfLeft.push(row);
     }
-    left = restOfLeft;
-    right = [...restOfRight, ...right.slice(at)];
+    left = left.filter((row) => !taken.drafts.has(row));
+    right = right.filter((row) => !taken.stored.has(row));
+    if (left.length === 0 || right.length === 0) break;
   }
-  left.slice(0, right.length).forEach((row, position) => {
-    pairs.push([row, right[position] as number]);
-  });
   return pairs;
 }
 
-type Compare = (one: EvidenceTable, row: number, other: EvidenceTable, otherRow: number) => number;
+/** A row with its line. */
+interface Placed {
+  readonly row: number;
+  readonly line: number;
+}
 
-const compareLines: Compare = (one, row, other, otherRow) => one.line(row) - other.line(otherRow);
+function inOrder(rows: readonly number[], table: EvidenceTable): Placed[] {
+  const order = (a: number, b: number): number =>
+    table.line(a) - table.line(b) ||
+    table.column(a) - table.column(b) ||
+    table.compare(a, SAMENESS, table, b);
+  return rows.toSorted(order).map((row) => ({ row, line: table.line(row) }));
+}
 
-const compareItems: Compare = (one, row, other, otherRow) =>
-  compareLines(one, row, other, otherRow) || one.compare(row, SAMENESS, other, otherRow);
+/**
+ * Pairs those whose lines fit, then the others in the order of their lines, until one side is used up. Of items that are alike
+ * (`areAlike`) the lines move together: one that is inserted above moves all of them, so that of equal items on neighbouring
+ * lines each has the old line of the next. There the shift that fits most goes first, else only the same line fits.
+ */
+function pairByLines(
+  left: readonly Placed[],
+  right: readonly Placed[],
+  areAlike: boolean,
+): [Placed, Placed][] {
+  const pairs: [Placed, Placed][] = [];
+  for (let round = 1; left.length > 0 && right.length > 0; round += 1) {
+    const shifts = areAlike ? shiftsOf(left, right) : [0];
+    const fitting = bestOf(shifts.map((shift) => pairsAt(shift, left, right)));
+    // Of many that are alike, one alone fits some shift by chance.
+    const isTold = areFew(left, right) || !areAlike || (fitting.length > 1 && round <= ROUNDS_MAX);
+    const next = isTold && fitting.length > 0 ? fitting : inTurn(left, right);
+    pairs.push(...next);
+    const taken = new Set(next.flat());
+    left = left.filter((one) => !taken.has(one));
+    right = right.filter((one) => !taken.has(one));
+  }
+  return pairs;
+}
 
-function inOrder(rows: readonly number[], table: EvidenceTable): number[] {
-  return rows.length === 1 ? [...rows] : [...rows].sort((a, b) => compareItems(table, a, table, b));
+/** The first of the longest; shifts come smallest first. */
+const bestOf = (all: readonly [Placed, Placed][][]): [Placed, Placed][] =>
+  all.reduce((best, some) => (some.length > best.length ? some : best));
+
+const inTurn = (left: readonly Placed[], right: readonly Placed[]): [Placed, Placed][] =>
+  left.slice(0, right.length).map((one, at) => [one, right[at] as Placed]);
+
+/** Parts of a file that moved by themselves: each is a pass over all of many items. */
+const ROUNDS_MAX = 8;
+
+/** Shifts of all with all are tried for so many. */
+const TRIED_MAX = 256;
+
+const areFew = (left: readonly Placed[], right: readonly Placed[]): boolean =>
+  left.length * right.length <= TRIED_MAX;
+
+/** By how many lines they may have moved, the smallest first: of many, as far as those at both ends tell. */
+function shiftsOf(left: readonly Placed[], right: readonly Placed[]): number[] {
+  const shifts = new Set([0]);
+  if (areFew(left, right)) {
+    for (const one of left) for (const other of right) shifts.add(one.line - other.line);
+  } else {
+    for (const at of [0, 1, 2, 3, -1, -2, -3, -4]) {
+      const [one, other] = [left.at(at), right.at(at)];
+      if (one !== undefined && other !== undefined) shifts.add(one.line - other.line);
+    }
+  }
+  return [...shifts].sort((a, b) => Math.abs(a) - Math.abs(b) || b - a);
+}
+
+/** Those whose lines differ by the shift. */
+function pairsAt(
+  shift: number,
+  left: readonly Placed[],
+  right: readonly Placed[],
+): [Placed, Placed][] {
+  const pairs: [Placed, Placed][] = [];
+  let at = 0;
+  for (const one of left) {
+    while (at < right.length && (right[at] as Placed).line + shift < one.line) at += 1;
+    const other = right[at];
+    if (other === undefined) break;
+    if (other.line + shift !== one.line) continue;
+    pairs.push([one, other]);
+    at += 1;
+  }
+  return pairs;
 }
