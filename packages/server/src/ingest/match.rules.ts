@@ -1,7 +1,7 @@
 // Which finding of a report is which stored one: pure, deterministic, independent of the order of the document.
 // Strongest evidence first; every stored finding is used once. Within equal evidence, those come first that are alike in content
-// and words, and among these the lines decide. Taking matched pairs out of both sides changes neither how many of the others
-// are matched nor which, unless lines alone told them apart: so an interrupted upload can go on where it stopped.
+// and words, and among these the lines decide. Taking matched pairs out of both sides changes no other pair, which is what
+// lets an interrupted upload go on where it stopped.
 
 import {
   CONTENT,
@@ -151,73 +151,68 @@ function inOrder(rows: readonly number[], table: EvidenceTable): Placed[] {
 }
 
 /**
- * Pairs those whose lines fit, then the others in the order of their lines, until one side is used up. Of items that are alike
- * (`areAlike`) the lines move together: one that is inserted above moves all of them, so that of equal items on neighbouring
- * lines each has the old line of the next. There the shift that fits most goes first, else only the same line fits.
+ * Pairs two sides in the order of their lines until one is used up. Those that are alike in all but their lines (`areAlike`) move
+ * together: a line inserted above moves each of them, so that of equal items on neighbouring lines each may have the old line
+ * of the next. Of others those on the same line come first.
  */
 function pairByLines(
   left: readonly Placed[],
   right: readonly Placed[],
   areAlike: boolean,
-): [Placed, Placed][] {
+): (readonly [Placed, Placed])[] {
+  const steps = Math.min(left.length, right.length) * Math.abs(left.length - right.length);
+  if (areAlike && steps <= STEPS_MAX) {
+    if (left.length >= right.length) return nearest(right, left).map(([b, a]) => [a, b]);
+    return nearest(left, right);
+  }
+  const pairs = onOneLine(left, right);
+  const taken = new Set(pairs.flat());
+  const rest = right.filter((one) => !taken.has(one));
+  const others = left.filter((one) => !taken.has(one)).slice(0, rest.length);
+  return [...pairs, ...others.map((one, at) => [one, rest[at] as Placed] as const)];
+}
+
+/** The largest table of `nearest`: some megabytes, some milliseconds. */
+const STEPS_MAX = 1_000_000;
+
+/**
+ * A partner for each of the few, in the same order on both sides, such that the squares of what the lines moved by are the least
+ * in sum. What is taken out together with its partner changes no other pair.
+ */
+function nearest(few: readonly Placed[], many: readonly Placed[]): [Placed, Placed][] {
+  const spare = many.length - few.length;
+  // For each of the few, and each number of the many that may have been passed over up to it: how many are, at the least cost.
+  const passed: Int32Array[] = [];
+  let costs = new Float64Array(spare + 1);
+  few.forEach(({ line }, at) => {
+    const next = new Float64Array(spare + 1).fill(Number.POSITIVE_INFINITY);
+    const choice = new Int32Array(spare + 1);
+    for (let over = 0; over <= spare; over += 1) {
+      const cost = (costs[over] as number) + ((many[at + over] as Placed).line - line) ** 2;
+      const fewer = over === 0 ? Number.POSITIVE_INFINITY : (next[over - 1] as number);
+      next[over] = Math.min(cost, fewer);
+      choice[over] = cost < fewer ? over : (choice[over - 1] as number);
+    }
+    passed.push(choice);
+    costs = next;
+  });
   const pairs: [Placed, Placed][] = [];
-  for (let round = 1; left.length > 0 && right.length > 0; round += 1) {
-    const shifts = areAlike ? shiftsOf(left, right) : [0];
-    const fitting = bestOf(shifts.map((shift) => pairsAt(shift, left, right)));
-    // Of many that are alike, one alone fits some shift by chance.
-    const isTold = areFew(left, right) || !areAlike || (fitting.length > 1 && round <= ROUNDS_MAX);
-    const next = isTold && fitting.length > 0 ? fitting : inTurn(left, right);
-    pairs.push(...next);
-    const taken = new Set(next.flat());
-    left = left.filter((one) => !taken.has(one));
-    right = right.filter((one) => !taken.has(one));
+  let over = spare;
+  for (let at = few.length - 1; at >= 0; at -= 1) {
+    over = passed[at]?.[over] as number;
+    pairs.push([few[at] as Placed, many[at + over] as Placed]);
   }
   return pairs;
 }
 
-/** The first of the longest; shifts come smallest first. */
-const bestOf = (all: readonly [Placed, Placed][][]): [Placed, Placed][] =>
-  all.reduce((best, some) => (some.length > best.length ? some : best));
-
-const inTurn = (left: readonly Placed[], right: readonly Placed[]): [Placed, Placed][] =>
-  left.slice(0, right.length).map((one, at) => [one, right[at] as Placed]);
-
-/** Parts of a file that moved by themselves: each is a pass over all of many items. */
-const ROUNDS_MAX = 8;
-
-/** Shifts of all with all are tried for so many. */
-const TRIED_MAX = 256;
-
-const areFew = (left: readonly Placed[], right: readonly Placed[]): boolean =>
-  left.length * right.length <= TRIED_MAX;
-
-/** By how many lines they may have moved, the smallest first: of many, as far as those at both ends tell. */
-function shiftsOf(left: readonly Placed[], right: readonly Placed[]): number[] {
-  const shifts = new Set([0]);
-  if (areFew(left, right)) {
-    for (const one of left) for (const other of right) shifts.add(one.line - other.line);
-  } else {
-    for (const at of [0, 1, 2, 3, -1, -2, -3, -4]) {
-      const [one, other] = [left.at(at), right.at(at)];
-      if (one !== undefined && other !== undefined) shifts.add(one.line - other.line);
-    }
-  }
-  return [...shifts].sort((a, b) => Math.abs(a) - Math.abs(b) || b - a);
-}
-
-/** Those whose lines differ by the shift. */
-function pairsAt(
-  shift: number,
-  left: readonly Placed[],
-  right: readonly Placed[],
-): [Placed, Placed][] {
+/** Those whose lines are the same. */
+function onOneLine(left: readonly Placed[], right: readonly Placed[]): [Placed, Placed][] {
   const pairs: [Placed, Placed][] = [];
   let at = 0;
   for (const one of left) {
-    while (at < right.length && (right[at] as Placed).line + shift < one.line) at += 1;
+    while (at < right.length && (right[at] as Placed).line < one.line) at += 1;
     const other = right[at];
-    if (other === undefined) break;
-    if (other.line + shift !== one.line) continue;
+    if (other?.line !== one.line) continue;
     pairs.push([one, other]);
     at += 1;
   }
