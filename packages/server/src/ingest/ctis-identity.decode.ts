@@ -59,17 +59,15 @@ export function subjectOf(
   if (component !== null) {
     const vulnerability = vulnerabilityOf(parts.vulnerability, ruleId);
     const content = [componentIdentity(component), vulnerability, location.path];
-    return { ...subject('component', content), component };
+    // One library of two services is to be mended twice.
+    const site = location.web === null ? null : [location.web.host];
+    const service = site ?? networkContent(parts.finding) ?? [];
+    return { ...subject('component', [...content, ...service]), component };
   }
-  const network = objectOf(parts.finding.network);
   const web = webContent(parts.finding, location);
-  if (network !== null && web === null) {
-    const port = indexOf(network.port);
-    const protocol = stringOf(network.protocol)?.toLowerCase() ?? 'tcp';
-    const where = port === null || port === 0 ? 'host' : `${port}/${protocol}`;
-    return subject('network', [stringOf(network.host)?.toLowerCase() ?? null, where]);
-  }
   if (web !== null) return subject('web', web);
+  const network = networkContent(parts.finding);
+  if (network !== null) return subject('network', network);
   const web3 = objectOf(parts.finding.web3);
   const snippet = location.snippet ?? stringOf(location.raw?.context_snippet);
   const code = snippet ?? stringOf(web3?.vulnerable_pattern);
@@ -84,12 +82,25 @@ export function subjectOf(
     : { ...about, also: [...(about.also ?? []), deployed] };
 }
 
-/** IaC: the resource; compliance: the control. */
-function resourceOf(parts: FindingParts): (string | null)[] | null {
-  const name = stringOf(parts.misconfiguration?.resource_name);
-  if (name !== null) return [stringOf(parts.misconfiguration?.resource_type), name];
-  const control = stringOf(parts.compliance?.control_id);
-  return control === null ? null : [stringOf(parts.compliance?.framework), control];
+function networkContent(finding: JsonObject): (string | null)[] | null {
+  const network = objectOf(finding.network);
+  if (network === null) return null;
+  const port = indexOf(network.port);
+  const protocol = stringOf(network.protocol)?.toLowerCase() ?? 'tcp';
+  const where = port === null || port === 0 ? 'host' : `${port}/${protocol}`;
+  return [stringOf(network.host)?.toLowerCase() ?? null, where];
+}
+
+/** IaC: the resource, in its namespace if it has one; compliance: the control. */
+function resourceOf({ misconfiguration, compliance }: FindingParts): (string | null)[] | null {
+  const name = stringOf(misconfiguration?.resource_name);
+  if (name !== null) {
+    const namespace = stringOf(misconfiguration?.namespace);
+    const resource = [stringOf(misconfiguration?.resource_type), name];
+    return namespace === null ? resource : [...resource, namespace];
+  }
+  const control = stringOf(compliance?.control_id);
+  return control === null ? null : [stringOf(compliance?.framework), control];
 }
 
 function packageOf(vulnerability: JsonObject | null): PackageName | null {

@@ -110,6 +110,27 @@ export class EvidenceTable {
     return this.#word(row, kind, 0);
   }
 
+  /** The hash, for finding equal ones; the row has one. */
+  hashText(row: number, kind: HashKind): string {
+    return [0, 1, 2, 3].map((word) => this.#word(row, kind, word)).join();
+  }
+
+  /** What was said of the item, without where it begins; equal for equal words (samenessOf). */
+  wordsText(row: number): string {
+    return `${this.#said(row, 0)},${this.#said(row, 1)}`;
+  }
+
+  /** The column of the finding; -1 when it has none. */
+  column(row: number): number {
+    return this.#said(row, 3);
+  }
+
+  /** A word of `sameness` as it was before samenessOf mixed the evidence in. */
+  #said(row: number, word: number): number {
+    const evidence = this.#word(row, PRODUCER, word) ^ this.#word(row, CONTENT, word);
+    return this.#word(row, SAMENESS, word) ^ evidence;
+  }
+
   /** The line of the finding; 0 when it has none. */
   line(row: number): number {
     return this.#lines.at(row);

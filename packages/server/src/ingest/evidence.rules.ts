@@ -13,7 +13,7 @@ export const RECIPE = 1;
  * To be raised with every change to how an item is read: what was stored by an earlier reader is then read again, even
  * where not a byte of it has changed.
  */
-export const READER = 7;
+export const READER = 8;
 
 /** Bytes of a hash that count. 128 bits: chance collisions need 10^19 findings in one scope. */
 export const HASH_BYTES = 16;

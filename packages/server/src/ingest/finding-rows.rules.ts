@@ -43,6 +43,8 @@ export interface BatchPlace {
   readonly category: string;
   readonly refId: string;
   readonly isDefaultRef: boolean;
+  /** The ref whose state is shown. */
+  readonly defaultRefId: string;
   /** A later upload of the same analysis was applied before: what that one said of a known finding stays. */
   readonly isStale: boolean;
   readonly commitSha: string | null;
@@ -88,7 +90,9 @@ export interface BatchRows {
 /** The stored findings whose content has to be known: what is new, late, or sent as it is stored isn't compared. */
 export const toCompare = (items: readonly Matched[]): string[] =>
   items.flatMap(({ place, stored, content }) =>
-    stored === null || content === null || place.isStale ? [] : [stored.state.id],
+    stored === null || content === null || place.isStale || stored.state.isForeign
+      ? []
+      : [stored.state.id],
   );
 
 /** `contents`: of those in `toCompare`, by id. `newId` makes the ids of created findings and events, in order. */
@@ -201,12 +205,16 @@ function create(rows: BatchRows, item: Matched, id: string): string {
   return id;
 }
 
-/** The status that the report itself decides; null: it stays. Decisions of people always stay. */
+/**
+ * The status that the report itself decides; null: it stays. Decisions of people always stay, and so does what the default ref
+ * says, whatever is found on others.
+ */
 export function nextStatus(
   stored: StoredState,
   suppressed: boolean,
   isDefaultRef: boolean,
 ): FindingRow['status'] | null {
+  if (stored.isForeign) return null;
   if (suppressed && isActive(stored.status)) return 'suppressed';
   if (!suppressed && stored.status === 'suppressed' && stored.isByReport) return 'open';
   const fixed = stored.status === 'resolved' && stored.isFixed;
@@ -223,7 +231,8 @@ function revisit(
   newId: () => string,
 ): void {
   const { place } = item;
-  if (place.isStale) {
+  // Shown is what the default ref's reports say of it, in their latest words.
+  if (place.isStale || state.isForeign) {
     rows.counts.unchanged += 1;
     return;
   }

@@ -1,7 +1,7 @@
 // Which finding of a report is which stored one: pure, deterministic, independent of the order of the document.
-// Strongest evidence first; every stored finding is used once. Within equal evidence, equal items come first, then those
-// on the same line, the rest in the order of their lines. Taking matched pairs out of both sides changes no other pair,
-// which is what lets an interrupted upload go on where it stopped.
+// Strongest evidence first; every stored finding is used once. Within equal evidence, those come first that are alike in content
+// and words, and among these the lines decide. Taking matched pairs out of both sides changes no other pair, which is what
+// lets an interrupted upload go on where it stopped.
 
 import {
   CONTENT,
@@ -90,42 +90,131 @@ function* buckets(
 
 type Pairs = (readonly [number, number])[];
 
-function pairUp(bucket: Bucket, drafts: EvidenceTable, stored: EvidenceTable): Pairs {
+const wholeOf = (table: EvidenceTable, row: number): string =>
+  `${table.hashText(row, CONTENT)} ${table.wordsText(row)}`;
+
+/**
+ * What those of a bucket are paired by, one after the other, before lines decide: everything that was said of them, what they
+ * are, what was said, nothing. Only a producer's fingerprint brings together what differs in content or path.
+ */
+const LIKENESSES: readonly ((table: EvidenceTable, row: number) => string)[] = [
+  wholeOf,
+  (table, row) => table.hashText(row, CONTENT),
+  (table, row) => table.wordsText(row),
+  () => '',
+];
+
+function pairUp(
+  { drafts: some, stored: known }: Bucket,
+  drafts: EvidenceTable,
+  stored: EvidenceTable,
+): Pairs {
+  const [draft, found] = [some[0], known[0]];
+  if (some.length === 1 && known.length === 1) return [[draft as number, found as number]];
   const pairs: Pairs = [];
-  let left = inOrder(bucket.drafts, drafts);
-  let right = inOrder(bucket.stored, stored);
-  // The same item exactly, then the same line, then in the order of the lines. Equal items have equal lines, so that
-  // the order of lines and items is good for both.
-  for (const compare of [compareItems, compareLines]) {
-    const restOfLeft: number[] = [];
-    const restOfRight: number[] = [];
-    let at = 0;
-    for (const row of left) {
-      while (at < right.length && compare(stored, right[at] as number, drafts, row) < 0) {
-        restOfRight.push(right[at] as number);
-        at += 1;
+  let [left, right] = [some, known];
+  for (const likeness of LIKENESSES) {
+    const alike = Map.groupBy(right, (row) => likeness(stored, row));
+    const taken = { drafts: new Set<number>(), stored: new Set<number>() };
+    for (const [key, rows] of Map.groupBy(left, (row) => likeness(drafts, row))) {
+      const others = alike.get(key);
+      if (others === undefined) continue;
+      for (const pair of pairByLines(
+        inOrder(rows, drafts),
+        inOrder(others, stored),
+        likeness === wholeOf,
+      )) {
+        pairs.push([pair[0].row, pair[1].row]);
+        taken.drafts.add(pair[0].row);
+        taken.stored.add(pair[1].row);
       }
-      if (at < right.length && compare(stored, right[at] as number, drafts, row) === 0) {
-        pairs.push([row, right[at] as number]);
-        at += 1;
-      } else restOfLeft.push(row);
     }
-    left = restOfLeft;
-    right = [...restOfRight, ...right.slice(at)];
+    left = left.filter((row) => !taken.drafts.has(row));
+    right = right.filter((row) => !taken.stored.has(row));
+    if (left.length === 0 || right.length === 0) break;
   }
-  left.slice(0, right.length).forEach((row, position) => {
-    pairs.push([row, right[position] as number]);
-  });
   return pairs;
 }
 
-type Compare = (one: EvidenceTable, row: number, other: EvidenceTable, otherRow: number) => number;
+/** A row with its line. */
+interface Placed {
+  readonly row: number;
+  readonly line: number;
+}
 
-const compareLines: Compare = (one, row, other, otherRow) => one.line(row) - other.line(otherRow);
+function inOrder(rows: readonly number[], table: EvidenceTable): Placed[] {
+  const order = (a: number, b: number): number =>
+    table.line(a) - table.line(b) ||
+    table.column(a) - table.column(b) ||
+    table.compare(a, SAMENESS, table, b);
+  return rows.toSorted(order).map((row) => ({ row, line: table.line(row) }));
+}
 
-const compareItems: Compare = (one, row, other, otherRow) =>
-  compareLines(one, row, other, otherRow) || one.compare(row, SAMENESS, other, otherRow);
+/**
+ * Pairs two sides in the order of their lines until one is used up. Those that are alike in all but their lines (`areAlike`) move
+ * together: a line inserted above moves each of them, so that of equal items on neighbouring lines each may have the old line
+ * of the next. Of others those on the same line come first.
+ */
+function pairByLines(
+  left: readonly Placed[],
+  right: readonly Placed[],
+  areAlike: boolean,
+): (readonly [Placed, Placed])[] {
+  const steps = Math.min(left.length, right.length) * Math.abs(left.length - right.length);
+  if (areAlike && steps <= STEPS_MAX) {
+    if (left.length >= right.length) return nearest(right, left).map(([b, a]) => [a, b]);
+    return nearest(left, right);
+  }
+  const pairs = onOneLine(left, right);
+  const taken = new Set(pairs.flat());
+  const rest = right.filter((one) => !taken.has(one));
+  const others = left.filter((one) => !taken.has(one)).slice(0, rest.length);
+  return [...pairs, ...others.map((one, at) => [one, rest[at] as Placed] as const)];
+}
 
-function inOrder(rows: readonly number[], table: EvidenceTable): number[] {
-  return rows.length === 1 ? [...rows] : [...rows].sort((a, b) => compareItems(table, a, table, b));
+/** The largest table of `nearest`: some megabytes, some milliseconds. */
+const STEPS_MAX = 1_000_000;
+
+/**
+ * A partner for each of the few, in the same order on both sides, such that the squares of what the lines moved by are the least
+ * in sum. What is taken out together with its partner changes no other pair.
+ */
+function nearest(few: readonly Placed[], many: readonly Placed[]): [Placed, Placed][] {
+  const spare = many.length - few.length;
+  // For each of the few, and each number of the many that may have been passed over up to it: how many are, at the least cost.
+  const passed: Int32Array[] = [];
+  let costs = new Float64Array(spare + 1);
+  few.forEach(({ line }, at) => {
+    const next = new Float64Array(spare + 1).fill(Number.POSITIVE_INFINITY);
+    const choice = new Int32Array(spare + 1);
+    for (let over = 0; over <= spare; over += 1) {
+      const cost = (costs[over] as number) + ((many[at + over] as Placed).line - line) ** 2;
+      const fewer = over === 0 ? Number.POSITIVE_INFINITY : (next[over - 1] as number);
+      next[over] = Math.min(cost, fewer);
+      choice[over] = cost < fewer ? over : (choice[over - 1] as number);
+    }
+    passed.push(choice);
+    costs = next;
+  });
+  const pairs: [Placed, Placed][] = [];
+  let over = spare;
+  for (let at = few.length - 1; at >= 0; at -= 1) {
+    over = passed[at]?.[over] as number;
+    pairs.push([few[at] as Placed, many[at + over] as Placed]);
+  }
+  return pairs;
+}
+
+/** Those whose lines are the same. */
+function onOneLine(left: readonly Placed[], right: readonly Placed[]): [Placed, Placed][] {
+  const pairs: [Placed, Placed][] = [];
+  let at = 0;
+  for (const one of left) {
+    while (at < right.length && (right[at] as Placed).line < one.line) at += 1;
+    const other = right[at];
+    if (other?.line !== one.line) continue;
+    pairs.push([one, other]);
+    at += 1;
+  }
+  return pairs;
 }

@@ -166,7 +166,7 @@ export const roundsOf = (sites: Sites): number =>
   sites.all.reduce((most, site) => Math.max(most, site.round + 1), 1);
 
 async function readScope(db: Db, { place }: Site): Promise<StoredFindings> {
-  const { tenantId, refId, uploadId } = place;
+  const { tenantId, refId, defaultRefId, uploadId } = place;
   const stored = new StoredFindings();
   for (let after: string | null = null; ; ) {
     const page = await findingsOfScope(db, tenantId, place, after, PAGE_ROWS);
@@ -174,7 +174,10 @@ async function readScope(db: Db, { place }: Site): Promise<StoredFindings> {
     if (last === undefined) return stored;
     const ids = page.map((row) => row.id);
     const sightings = await sightingsOnRef(db, tenantId, refId, ids);
-    for (const row of page) stored.add(row, sightings.get(row.id), uploadId);
+    const known = place.isDefaultRef ? null : await sightingsOnRef(db, tenantId, defaultRefId, ids);
+    for (const row of page) {
+      stored.add(row, sightings.get(row.id), uploadId, known?.has(row.id) === true);
+    }
     if (page.length < PAGE_ROWS) return stored;
     after = last.id;
   }

@@ -38,8 +38,13 @@ export class Refs {
     return present(this.#ids.get(`${assetId} ${branch}`), 'the ref');
   }
 
+  /** The ref of the asset whose state is shown. */
+  defaultId({ assetId }: RefWish): string {
+    return present(this.#defaults.get(assetId), 'the default ref').id;
+  }
+
   isDefault(wish: RefWish): boolean {
-    return this.#defaults.get(wish.assetId)?.id === this.id(wish);
+    return this.defaultId(wish) === this.id(wish);
   }
 
   /** The branch that stays the default one although this one was claimed as such; null: none does. */

@@ -104,6 +104,7 @@ export async function settleSites(
         category: analysis.category,
         refId,
         isDefaultRef: refs.isDefault(wish),
+        defaultRefId: refs.defaultId(wish),
         isStale: false,
         commitSha: analysis.commitSha,
         nowMs,

@@ -19,6 +19,7 @@ const PRESENT = 1 << 8;
 const MINE = 1 << 9;
 const CREATED_HERE = 1 << 10;
 const SIGHTED = 1 << 11;
+const FOREIGN = 1 << 12;
 
 /** A row as it stands beside a finding of a report. */
 export interface StoredState {
@@ -33,6 +34,8 @@ export interface StoredState {
   readonly isSighted: boolean;
   /** It was present on the ref when last looked for. */
   readonly isPresent: boolean;
+  /** It is known on the default ref, and the upload is about another one. */
+  readonly isForeign: boolean;
 }
 
 export class StoredFindings {
@@ -44,8 +47,13 @@ export class StoredFindings {
     return this.#ids.length;
   }
 
-  /** `sighting`: on the ref that the upload is about; undefined where it was never seen there. */
-  add(row: StoredFinding, sighting: StoredSighting | undefined, uploadId: string): void {
+  /** `sighting`: on the ref that the upload is about; undefined where it was never seen there. `isForeign`: of StoredState. */
+  add(
+    row: StoredFinding,
+    sighting: StoredSighting | undefined,
+    uploadId: string,
+    isForeign: boolean,
+  ): void {
     this.evidence.addPacked(row.evidence, row.start_line);
     this.#ids.push(row.id);
     let state = FINDING_STATUSES.indexOf(row.status) | (row.severity << SEVERITY_SHIFT);
@@ -53,6 +61,7 @@ export class StoredFindings {
     if (row.status_by === 'report') state |= BY_REPORT;
     if (sighting !== undefined) state |= SIGHTED;
     if (sighting?.present === true) state |= PRESENT;
+    if (isForeign) state |= FOREIGN;
     if (sighting?.lastUploadId === uploadId) state |= MINE;
     if (row.created_upload_id === uploadId) state |= CREATED_HERE;
     this.#states.push(state);
@@ -68,6 +77,7 @@ export class StoredFindings {
       isByReport: (state & BY_REPORT) !== 0,
       isSighted: (state & SIGHTED) !== 0,
       isPresent: this.isPresent(row),
+      isForeign: (state & FOREIGN) !== 0,
     };
   }
 

@@ -14,8 +14,8 @@ import { snapshotOf } from './snapshot.ts';
 const REPOSITORY = 'https://github.com/acme/branches';
 const CONTEXT = { repositoryUrl: REPOSITORY };
 
-const runOn = (branch: string, rules: readonly string[]): Fields => {
-  const results = rules.map((rule) => sarifResult({ rule, path: `${rule}.js` }));
+const runOn = (branch: string, rules: readonly string[], more: Fields = {}): Fields => {
+  const results = rules.map((rule) => sarifResult({ rule, path: `${rule}.js`, more }));
   const provenance = [{ repositoryUri: REPOSITORY, branch }];
   const { runs } = sarif(results, { versionControlProvenance: provenance });
   return present((runs as Fields[])[0], 'a run');
@@ -69,6 +69,31 @@ for (const backend of BACKENDS) {
       assert.equal(receipts[1]?.['resolved'], 0);
       const open = snapshot.findings.filter((line) => line.includes('"status":"open"'));
       assert.equal(open.length, 3);
+    });
+
+    const shown = (snapshot: Awaited<ReturnType<typeof tell>>['snapshot']): string[] =>
+      snapshot.findings.map((line) => {
+        const { rule_id: rule, status, severity, resolution } = JSON.parse(line) as Fields;
+        return [rule, status, severity, resolution ?? ''].join(' ').trim();
+      });
+    const SUPPRESSED = { suppressions: [{ kind: 'inSource' }] };
+
+    test('what the default branch says of a finding is shown, whatever others say of it', async () => {
+      const quiet = logOf(runOn('next', ['a'], { ...SUPPRESSED, level: 'note' }));
+      const { snapshot, receipts } = await tell([logOf(runOn('main', ['a'])), quiet]);
+      assert.deepEqual(shown(snapshot), ['a open 1']);
+      assert.equal((receipts[1]?.['findings'] as Fields)['unchanged'], 1);
+      const loud = [logOf(runOn('main', ['a'], SUPPRESSED)), logOf(runOn('next', ['a']))];
+      assert.deepEqual(shown((await tell(loud)).snapshot), ['a suppressed 1']);
+      const gone = [logOf(runOn('main', ['a'])), quiet, logOf(runOn('main', []))];
+      assert.deepEqual(shown((await tell(gone)).snapshot), ['a resolved 1 fixed']);
+    });
+
+    test('of a finding that the default branch never had, the other branch says what it is', async () => {
+      const start = [logOf(runOn('main', ['a'])), logOf(runOn('next', ['b'], SUPPRESSED))];
+      assert.deepEqual(shown((await tell(start)).snapshot), ['a open 1', 'b suppressed 1']);
+      const next = [...start, logOf(runOn('next', ['b'], { level: 'note' }))];
+      assert.deepEqual(shown((await tell(next)).snapshot), ['a open 1', 'b open 3']);
     });
 
     test('a worker that dies between the branches costs nothing and doubles nothing', async () => {

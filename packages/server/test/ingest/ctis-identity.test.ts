@@ -116,3 +116,18 @@ test('a path beside a web address takes nothing from what the address says', () 
   const code = ['a.php', 'b.php'].map((path) => ({ web, location: { path } }));
   assert.equal(distinct(code), 2);
 });
+
+test('resources of several namespaces, and libraries of several services, are several findings', () => {
+  const misconfiguration = { resource_type: 'Deployment', resource_name: 'web' };
+  const inNamespace = (namespace?: string) => ({
+    type: 'misconfiguration',
+    misconfiguration: { ...misconfiguration, ...(namespace === undefined ? {} : { namespace }) },
+  });
+  assert.equal(distinct([inNamespace('shop'), inNamespace('billing'), inNamespace()]), 3);
+  const vulnerability = { cve_id: 'CVE-2020-1111', package: 'jquery' };
+  const on = (port: number) => ({ vulnerability, network: { host: 'h', port } });
+  assert.equal(distinct([on(443), on(8443), { vulnerability }]), 3);
+  const page = (url: string) => ({ vulnerability, web: { url } });
+  const site = 'https://shop.example.com';
+  assert.equal(distinct([page(`${site}/a`), page(`${site}:8443/a`)]), 2);
+});

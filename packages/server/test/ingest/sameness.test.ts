@@ -106,7 +106,7 @@ test('results that differ in more than their beginning are not one item', () => 
   }
 });
 
-test('findings that differ in version, end, further places or data flow are not one item', () => {
+test('findings that differ in title, version, end, further places, flows, stacks or object are not one item', () => {
   const location = { path: 'a.c', start_line: 3 };
   const versioned = (version: string) => ({
     vulnerability: { cve_id: 'CVE-2020-1111', purl: `pkg:npm/a@${version}` },
@@ -125,6 +125,37 @@ test('findings that differ in version, end, further places or data flow are not 
       { location, ...sources(2) },
     ],
   ];
+  const deployed = (namespace: string) => ({
+    type: 'misconfiguration',
+    misconfiguration: { resource_type: 'Deployment', resource_name: 'web', namespace },
+  });
+  const served = (port: number) => ({
+    vulnerability: { cve_id: 'CVE-2020-1111', package: 'openssl' },
+    network: { host: 'shop.example.com', port },
+  });
+  const compiled = (offset: number) => ({
+    type: 'web3',
+    web3: { contract_address: `0x${'ab'.repeat(20)}`, bytecode_offset: offset },
+  });
+  const stacked = (path: string) => ({ stacks: [{ frames: [{ location: { path } }] }] });
+  const controlled = (id: string) => ({
+    location,
+    compliance: { framework: 'CIS', control_id: id },
+  });
+  pairs.push(
+    [
+      { title: 'jackson', message: 'Outdated' },
+      { title: 'struts', message: 'Outdated' },
+    ],
+    [deployed('shop'), deployed('billing')],
+    [served(443), served(8443)],
+    [compiled(120), compiled(4410)],
+    [
+      { location, ...stacked('b.c') },
+      { location, ...stacked('c.c') },
+    ],
+    [controlled('5.2.1'), controlled('5.2.2')],
+  );
   for (const [one, other] of pairs) assert.deepEqual(ofCtis(one, other, one), [0, 1]);
 });
 

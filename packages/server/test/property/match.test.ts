@@ -28,7 +28,21 @@ import { decodeSarif, onlyDraft, sarif } from '../ingest/readers.ts';
 interface MatchDraft {
   readonly evidence: { readonly producer: string | null; readonly content: string };
   readonly line: number | null;
+  readonly words: string;
+  /** Equal for equal items. */
   readonly sameness: string;
+}
+
+/** As samenessOf makes it: words first, then the place, mixed with the evidence. */
+function mixed(
+  words: string,
+  line: number | null,
+  content: Buffer,
+  producer: Buffer | null,
+): Buffer {
+  const said = Buffer.concat([hashOf(words).subarray(0, 8), Buffer.alloc(8)]);
+  said.writeInt32LE(line ?? -1, 8);
+  return Buffer.from(said.map((byte, at) => byte ^ (content[at] ?? 0) ^ (producer?.[at] ?? 0)));
 }
 
 interface MatchStored extends MatchDraft {
@@ -39,13 +53,10 @@ const hashOf = (word: string): Buffer => hash('sha256', word, 'buffer');
 
 function tableOf(all: readonly MatchDraft[]): EvidenceTable {
   const table = new EvidenceTable();
-  for (const { evidence, sameness, line } of all) {
-    const hashes: Evidence = {
-      producer: evidence.producer === null ? null : hashOf(evidence.producer),
-      content: hashOf(evidence.content),
-      sameness: hashOf(sameness),
-    };
-    table.add(hashes, null, line);
+  for (const { evidence, words, line } of all) {
+    const producer = evidence.producer === null ? null : hashOf(evidence.producer);
+    const content = hashOf(evidence.content);
+    table.add({ producer, content, sameness: mixed(words, line, content, producer) }, null, line);
   }
   return table;
 }
@@ -88,6 +99,7 @@ const draft: fc.Arbitrary<MatchDraft> = fc
   .map(({ producer, content, line, words }) => ({
     evidence: { producer, content },
     line,
+    words,
     sameness: `${producer} ${content} ${line} ${words}`,
   }));
 
@@ -200,6 +212,45 @@ test('what was settled before an interruption can be taken away without changing
     }),
     RUNS,
   );
+});
+
+/** Which of the stored lines each of the lines of a report is matched with; equal items but for their lines. */
+const moved = (before: readonly number[], after: readonly number[]): (number | undefined)[] => {
+  const at = (line: number): MatchDraft => {
+    const evidence = { producer: null, content: 'c' };
+    return { evidence, line, words: 'one', sameness: `${line}` };
+  };
+  const known = before.map((line) => ({ ...at(line), id: String(line) }));
+  const { pairs } = match(after.map(at), known);
+  return pairs.map(({ storedId }) => (storedId === null ? undefined : Number(storedId)));
+};
+
+test('equal items move together, as the lines of a file do', () => {
+  assert.deepEqual(moved([10, 11, 12], [11, 12, 13]), [10, 11, 12], 'a line inserted above');
+  assert.deepEqual(moved([10, 20, 30], [21, 31]), [20, 30], 'and the first one fixed');
+  assert.deepEqual(moved([10, 20, 30], [10, 21, 31]), [10, 20, 30], 'inserted between');
+  assert.deepEqual(moved([10, 20], [10, 15, 20]), [10, undefined, 20], 'another made');
+  assert.deepEqual(moved([10, 11, 12], [13, 14]), [11, 12], 'the first one fixed, two inserted');
+  assert.deepEqual(moved([10, 20, 30], [23]), [20], 'the nearest');
+  const many = Array.from({ length: 400 }, (_, at) => 10 + at);
+  const shifted = many.map((line) => line + 3);
+  assert.deepEqual(moved(many, shifted), many, 'many of them');
+});
+
+test('words and content tell before lines do', () => {
+  const one = (content: string, words: string, line: number): MatchDraft => {
+    const evidence = { producer: 'the same in both files', content };
+    return { evidence, line, words, sameness: `${content} ${words} ${line}` };
+  };
+  const known = [
+    { ...one('a.js', 'in a', 30), id: 'a' },
+    { ...one('b.js', 'in b', 50), id: 'b' },
+  ];
+  const idsOf = (...some: MatchDraft[]) => match(some, known).pairs.map((pair) => pair.storedId);
+  assert.deepEqual(idsOf(one('b.js', 'in b', 51)), ['b'], 'one file was fixed');
+  assert.deepEqual(idsOf(one('a.js', 'in a', 60), one('b.js', 'in b', 51)), ['a', 'b']);
+  assert.deepEqual(idsOf(one('edited', 'in a', 50), one('b.js', 'other', 30)), ['a', 'b']);
+  assert.deepEqual(idsOf(one('c.js', 'in c', 50)), ['b'], 'nothing but the line is the same');
 });
 
 test('the same finding on very many assets repeats nothing, and is told apart at once', () => {
