@@ -82,7 +82,8 @@ for (const backend of BACKENDS) {
       const quiet = logOf(runOn('next', ['a'], { ...SUPPRESSED, level: 'note' }));
       const { snapshot, receipts } = await tell([logOf(runOn('main', ['a'])), quiet]);
       assert.deepEqual(shown(snapshot), ['a open 1']);
-      assert.equal((receipts[1]?.['findings'] as Fields)['unchanged'], 1);
+      const { unchanged } = present(receipts[1], 'a receipt')['findings'] as Fields;
+      assert.equal(unchanged, 1);
       const loud = [logOf(runOn('main', ['a'], SUPPRESSED)), logOf(runOn('next', ['a']))];
       assert.deepEqual(shown((await tell(loud)).snapshot), ['a suppressed 1']);
       const gone = [logOf(runOn('main', ['a'])), quiet, logOf(runOn('main', []))];

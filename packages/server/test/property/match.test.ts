@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { FINDING_OUTCOMES } from '@muster/contract';
 import fc from 'fast-check';
-import { type Evidence, evidenceOf } from '../../src/ingest/evidence.rules.ts';
+import { evidenceOf } from '../../src/ingest/evidence.rules.ts';
 import {
   CONTENT,
   EvidenceTable,
