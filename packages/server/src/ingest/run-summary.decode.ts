@@ -5,6 +5,7 @@
 import { limits, type UploadRun } from '@muster/contract/plain';
 import { maskSaid } from './masking.rules.ts';
 import {
+  entriesIn,
   indexOf,
   type JsonObject,
   listOf,
@@ -45,7 +46,7 @@ export function sarifRuns(runs: readonly (JsonObject | null)[]): RunSummaries {
 function sarifRun(run: JsonObject): UploadRun {
   const driver = objectOf(objectOf(run.tool)?.driver);
   const automation = objectOf(run.automationDetails);
-  const entries = listOf(run.invocations).map(objectOf);
+  const entries = entriesIn(run.invocations).map(objectOf);
   const invocations = entries.filter((entry) => entry !== null);
   const times = (name: string): number[] =>
     invocations.map((one) => timeOf(one[name])).filter((time) => time !== null);
