@@ -116,7 +116,7 @@ const exitCodeOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 
 /** §3.9, RFC 3339; a time without a zone is UTC, as the names of the members say. */
-function timeOf(value: unknown): number | null {
+export function timeOf(value: unknown): number | null {
   const text = stringOf(value)?.trim() ?? '';
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) || text.length > 64) return null;
   const time = Date.parse(/(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);

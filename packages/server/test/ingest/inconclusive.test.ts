@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { decodeSarif, result, sarif } from './readers.ts';
+import { ctis, decode, type Format, result, sarif } from './readers.ts';
 
 const ID = '1b2e6a5c-8f0d-4e8a-9c3b-2f8d7a6e5c4b';
 const T = { tool: { driver: { name: 'T' } } };
@@ -14,8 +14,11 @@ const ran = (invocation: object) =>
 const run = (more: object) => log([{ ...T, results: [], ...more }]);
 
 /** Whether a report may conclude something, and what it was warned of. */
-function conclusion(document: unknown): [isConclusive: boolean, ...warnings: string[]] {
-  const { analyses, warnings } = decodeSarif(document);
+function conclusion(
+  document: unknown,
+  format: Format = 'sarif',
+): [isConclusive: boolean, ...warnings: string[]] {
+  const { analyses, warnings } = decode(format, document);
   const isConclusive = analyses.some(({ succeeded, listed }) => succeeded && listed);
   return [isConclusive, ...warnings.map(({ pointer, code }) => `${pointer} ${code}`)];
 }
@@ -175,5 +178,53 @@ describe('what a SARIF run is about', () => {
     assert.equal(about({ versionControlProvenance: [{ repositoryUri: 5 }] }), false);
     assert.equal(about({ versionControlProvenance: [{ repositoryUri, branch: {} }] }), false);
     assert.equal(about({ versionControlProvenance: [{ repositoryUri }, null] }), true);
+  });
+});
+
+describe('what a CTIS report is about', () => {
+  const about = (more: object) => conclusion(ctis([], more), 'ctis');
+
+  test('a report that doesn’t name its tool concludes nothing', () => {
+    for (const tool of [undefined, null, {}, { name: ' ' }]) {
+      assert.deepEqual(about({ tool }), [false, '/tool/name tool_missing']);
+    }
+    assert.deepEqual(about({ tool: 'Tool' }), [
+      false,
+      '/tool wrong_type',
+      '/tool/name tool_missing',
+    ]);
+  });
+
+  test('assets, metadata and branches that can’t be read conclude nothing', () => {
+    assert.deepEqual(about({ assets: { value: 'h/o/r' } }), [false, '/assets wrong_type']);
+    assert.deepEqual(about({ assets: null }), [true]);
+    assert.deepEqual(about({ metadata: 'full' }), [false, '/metadata wrong_type']);
+    const branch = (value: unknown) => about({ metadata: { branch: value } });
+    assert.deepEqual(branch('main'), [false, '/metadata/branch wrong_type']);
+    for (const [name, value] of [
+      ['name', 5],
+      ['repository_url', { url: 'h/o/r' }],
+      ['is_default_branch', 'yes'],
+    ] as const) {
+      assert.deepEqual(branch({ [name]: value }), [false, `/metadata/branch/${name} wrong_type`]);
+    }
+    assert.deepEqual(branch({ name: '', is_default_branch: false, repository_url: '' }), [true]);
+  });
+
+  test('an id that two assets have concludes nothing, unless they are one', () => {
+    const assets = (...values: [type: string, value: string][]) =>
+      about({ assets: values.map(([type, value]) => ({ id: 'a', type, value })) });
+    const warned = '/assets/1/id asset_id_repeated';
+    assert.deepEqual(assets(['domain', 'a.test'], ['domain', 'b.test']), [false, warned]);
+    assert.deepEqual(assets(['domain', 'a.test'], ['repository', 'a.test']), [false, warned]);
+    assert.deepEqual(assets(['domain', 'a.test'], ['domain', 'A.test']), [true]);
+  });
+
+  test('a time of the report that can’t be read is told', () => {
+    const timestamp = (value: string) => about({ metadata: { timestamp: value } });
+    assert.deepEqual(timestamp('yesterday'), [true, '/metadata/timestamp time_unreadable']);
+    for (const time of ['', '0001-01-01T00:00:00Z', '2026-11-20T08:00:00Z']) {
+      assert.deepEqual(timestamp(time), [true]);
+    }
   });
 });
