@@ -169,6 +169,18 @@ for (const backend of BACKENDS) {
       assert.equal((await hand({ ...log, runs: [run] }, path))['resolved'], 1);
     });
 
+    test('a list of findings that comes twice is not all there', async () => {
+      const at = fresh();
+      const item = JSON.stringify(A);
+      await hand(full([A], at));
+      const text = JSON.stringify(full([], at));
+      const twice = text.replace('"findings":[]', `"findings":[${item}],"findings":[]`);
+      const answer = await runnerCall(world, world.own.runner.key, '/ingest', twice);
+      const receipt = ok(answer, 201);
+      assert.equal(receipt['resolved'], 0);
+      assert.deepEqual(codes(receipt), ['member_repeated']);
+    });
+
     test('`is_default_branch: false` beside no name says nothing against the request', async () => {
       const at = fresh();
       const report = (name: string) =>
