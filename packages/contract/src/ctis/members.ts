@@ -115,8 +115,8 @@ const SHAPES = {
     price_impact_percent:0.. missing_checks[20]~64`,
   flash_loan: `provider attack_type required_capital_usd? potential_profit_usd:0..
     attack_steps[50]~2048`,
-  suppression: `justification suppressed_by suppressed_at kind=in_source(insource)|external status
-    reason expires_at state`,
+  suppression: `justification suppressed_by suppressed_at kind=in_source(insource)|external status?
+    reason expires_at state?`,
   remediation: `recommendation~16384 steps[50]~2048 effort=trivial|low|medium|high fix_available!
     auto_fixable! fix_code~16384 fix_regex>fix_regex references[100]~2048
     solution_type=patch|upgrade|config(config_change)|workaround|

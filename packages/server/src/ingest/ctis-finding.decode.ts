@@ -7,7 +7,13 @@ import { detailOf } from './ctis-detail.decode.ts';
 import { type FingerprintFields, readFingerprints } from './ctis-fingerprints.decode.ts';
 import { subjectOf } from './ctis-identity.decode.ts';
 import { isBlank, readObject } from './ctis-members.decode.ts';
-import { type FindingParts, isSuppressed, partsOf, suppressionEnd } from './ctis-parts.decode.ts';
+import {
+  type FindingParts,
+  isSuppressed,
+  partsOf,
+  suppressionEnd,
+  warnSuppression,
+} from './ctis-parts.decode.ts';
 import { type CtisPass, readLocation } from './ctis-places.decode.ts';
 import { samenessTexts } from './ctis-sameness.decode.ts';
 import { type Hidden, hiddenOf, SECRET_TYPES, withoutHidden } from './ctis-secrets.decode.ts';
@@ -76,6 +82,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
   const fields: FingerprintFields = { parts, ruleId: ruleId ?? '', location, title, said, secrets };
   const fingerprints = readFingerprints(fields, notes);
   const isSecret = hidden?.isSecret === true;
+  warnSuppression(parts.suppression, pointer, notes);
   const judged = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
   return {
     pointer,

@@ -37,18 +37,23 @@ export function warnAssetType(value: unknown, pointer: string, notes: Notes): vo
 /** The assets of a report; of the rejected ones their ids, by which findings may refer to them all the same. */
 export interface ListedAssets extends FrameList<AssetDraft> {
   readonly rejectedRefs: ReadonlySet<string>;
+  /** Of each usable one its index in the list as it was sent. */
+  readonly places: readonly number[];
 }
 
 export function readAssets(value: unknown, pointer: string, notes: Notes): ListedAssets {
   const rejectedRefs = new Set<string>();
   const usable: AssetDraft[] = [];
+  const places: number[] = [];
   const rejections: Located[] = [];
   for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
     const at = `${pointer}/${index}`;
     const raw = objectOf(entry) === null ? null : readObject('asset', entry, at, notes);
     const draft = raw === null ? null : assetDraftOf(raw, at, notes);
-    if (draft !== null) usable.push(draft);
-    else if (raw === null) rejections.push(notAnObject(at));
+    if (draft !== null) {
+      usable.push(draft);
+      places.push(index);
+    } else if (raw === null) rejections.push(notAnObject(at));
     else {
       const detail = 'An asset needs a `value` that names it.';
       const ref = stringOf(raw.id)?.trim();
@@ -56,7 +61,7 @@ export function readAssets(value: unknown, pointer: string, notes: Notes): Liste
       rejections.push({ pointer: `${at}/value`, code: 'value_missing', detail });
     }
   }
-  return { usable, rejections, rejectedRefs };
+  return { usable, rejections, rejectedRefs, places };
 }
 
 function assetDraftOf(raw: JsonObject, pointer: string, notes: Notes): AssetDraft | null {

@@ -48,14 +48,44 @@ export function partsOf(finding: JsonObject, pointer: string, notes: Notes): Fin
   };
 }
 
+/** §2.7; `suppressed` is what 1.0–1.2 called it. */
+const STATUSES: ReadonlySet<string> = new Set([
+  'accepted',
+  'suppressed',
+  'under_review',
+  'rejected',
+]);
+
+/** The member that says whether a suppression is in force: `status`, which was `state` in 1.0–1.2; null where neither does. */
+function statusMember(suppression: JsonObject): 'status' | 'state' | null {
+  return (['status', 'state'] as const).find((name) => !isBlank(suppression[name])) ?? null;
+}
+
 /**
- * §2.7: accepted, or without a status; 1.0–1.2 wrote `state`. The end date is the server's to
- * judge.
+ * §2.7: accepted, or without a status; what is there and is no word accepts nothing. The end date is the server's to judge.
  */
 export function suppressionStatus(suppression: JsonObject): string {
-  const status = stringOf(suppression.status) ?? stringOf(suppression.state) ?? 'accepted';
-  const word = status.trim().toLowerCase();
+  const name = statusMember(suppression);
+  if (name === null) return 'accepted';
+  const word = stringOf(suppression[name])?.trim().toLowerCase() ?? 'unreadable';
   return word === 'suppressed' ? 'accepted' : word;
+}
+
+/** Notes a status that is none. */
+export function warnSuppression(
+  suppression: JsonObject | null,
+  pointer: string,
+  notes: Notes,
+): void {
+  const name = suppression === null ? null : statusMember(suppression);
+  if (suppression === null || name === null) return;
+  const at = `${pointer}/suppression/${name}`;
+  if (typeof suppression[name] !== 'string') {
+    notes.warn(at, 'wrong_type', 'A text is expected here; the suppression is not in force.');
+  } else if (!STATUSES.has(suppressionStatus(suppression))) {
+    const detail = 'CTIS has no such status of a suppression; it is not in force.';
+    notes.warn(at, 'unknown_word', detail);
+  }
 }
 
 /** True when the report's own suppression is in force. */

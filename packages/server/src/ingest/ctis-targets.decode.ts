@@ -16,6 +16,7 @@ export class Targets {
   readonly #listed: number;
   readonly #rejectedRefs: ReadonlySet<string>;
   #implicit: number | null = null;
+  #isAmbiguous = false;
 
   /** From the assets that the report lists; `pointer` is where their list stands. */
   constructor(assets: ListedAssets, pointer: string, notes: Notes) {
@@ -30,9 +31,10 @@ export class Targets {
       if (ref === null) continue;
       const known = this.#byRef.get(ref);
       if (known === undefined) this.#byRef.set(ref, index);
-      else if (listed[known]?.value !== asset.value) {
-        const detail = `The id "${ref.slice(0, 64)}" names two assets; references mean the first.`;
-        notes.warn(pointer, 'asset_id_repeated', detail);
+      else if (this.#byKey.get(key ?? '') !== known) {
+        this.#isAmbiguous = true;
+        const detail = `The id "${ref.slice(0, 64)}" names two assets; references mean the first, and nothing is closed.`;
+        notes.warn(`${pointer}/${assets.places[index]}/id`, 'asset_id_repeated', detail);
       }
     }
     // Beside one that was rejected, the only usable asset isn't the report's only one.
@@ -55,6 +57,11 @@ export class Targets {
   /** What findings without a target of their own are about; null is the upload's fallback. */
   get implicit(): number | null {
     return this.#implicit;
+  }
+
+  /** True when an id names two assets: a finding that refers to it may be about either. */
+  get isAmbiguous(): boolean {
+    return this.#isAmbiguous;
   }
 
   /**
@@ -104,8 +111,9 @@ export class Targets {
     const value = stringOf(finding.asset_value);
     const key = value === null ? null : keyOf(kindOfTarget(finding), value);
     const byValue = key === null ? undefined : this.#byKey.get(key);
-    if (byValue === undefined && this.#listed > 0) {
-      const detail = 'The report lists several assets and the finding names none of them.';
+    if (byValue === undefined && this.#assets.length > 0) {
+      const detail =
+        'The report names assets and the finding none of them: nothing is closed on any.';
       notes.warn(pointer, 'no_target_asset', detail);
     }
     return byValue ?? null;

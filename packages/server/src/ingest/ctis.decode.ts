@@ -3,7 +3,7 @@
 // for, one by one, and so are dependencies. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
 
 import { limits } from '@muster/contract/plain';
-import { familyOf } from './clean-scan.rules.ts';
+import { analysisOf } from './ctis-analysis.decode.ts';
 import { readComponent } from './ctis-components.decode.ts';
 import { readEndpoints } from './ctis-endpoints.decode.ts';
 import { decodeFinding } from './ctis-finding.decode.ts';
@@ -11,11 +11,9 @@ import { entriesOf, readAssets, readRelationships } from './ctis-frame.decode.ts
 import { readObject } from './ctis-members.decode.ts';
 import { Targets } from './ctis-targets.decode.ts';
 import {
-  type AnalysisDraft,
   DocumentRefused,
   type ItemPass,
   type OpenReport,
-  type ScanContext,
   type UploadContext,
 } from './draft.rules.ts';
 import { pathRoots } from './path.rules.ts';
@@ -28,8 +26,8 @@ import {
   stringOf,
 } from './report-notes.decode.ts';
 import { ctisRun } from './run-summary.decode.ts';
-import { branchName, contextAsset } from './sarif-frame.decode.ts';
-import { scanOf, scannerOf } from './scan-context.rules.ts';
+import { contextAsset } from './sarif-frame.decode.ts';
+import { scanOf } from './scan-context.rules.ts';
 
 /** A document with none of these is something else. */
 const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'endpoints'];
@@ -64,7 +62,7 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
       const { implicit, byRef } = targets;
       const at = `${base}/relationships`;
       const relationships = readRelationships(report.relationships, at, byRef, notes);
-      const said = { implicit, context, scan };
+      const said = { implicit, isAmbiguous: targets.isAmbiguous, context, scan };
       const analysis = analysisOf(report, metadata, branch, base, said, notes);
       const endpoints = readEndpoints(report.endpoints, `${base}/endpoints`, targets, notes);
       const implied = implicit === null ? undefined : targets.assets[implicit];
@@ -168,39 +166,4 @@ function versionOf(report: JsonObject, base: string): string {
   const said = text === '' ? 'something that is not a version' : `"${text.slice(0, 64)}"`;
   const detail = `CTIS 1.x is read (1.0 to 1.6 and later minors), the report says ${said}.`;
   throw new DocumentRefused('unsupported_ctis_version', `${base}/version`, detail);
-}
-
-function analysisOf(
-  report: JsonObject,
-  metadata: JsonObject,
-  branch: JsonObject,
-  base: string,
-  beside: { implicit: number | null; context: UploadContext; scan: ScanContext | null },
-  notes: Notes,
-): AnalysisDraft {
-  const { context, scan } = beside;
-  const said = { ...scan?.said, ...context };
-  const tool = readObject('tool', report.tool, `${base}/tool`, notes);
-  const toolName = notes.textOf(tool?.name, limits.nameCharsMax)?.trim() ?? 'unknown';
-  // The document speaks for itself; the sender's word fills in where it is silent.
-  const name = stringOf(branch.name);
-  const commit = stringOf(branch.commit_sha) ?? said.commitSha;
-  const claims = branch.is_default_branch;
-  const isFull = stringOf(metadata.coverage_type)?.trim().toLowerCase() === 'full';
-  return {
-    tool: familyOf(toolName),
-    toolName,
-    toolVersion: notes.textOf(tool?.version, limits.nameCharsMax),
-    category: notes.text(said.category ?? '', limits.nameCharsMax),
-    asset: beside.implicit,
-    commandId: scan?.commandId ?? null,
-    ...scannerOf(scan, notes),
-    branch: notes.text(branchName(name ?? said.branch ?? ''), limits.nameCharsMax),
-    claimsDefaultBranch:
-      claims === true || (name === null && claims !== false && said.defaultBranch === true),
-    commitSha: commit === undefined ? null : notes.text(commit, limits.nameCharsMax),
-    coverage: context.coverage ?? (isFull ? 'full' : (said.coverage ?? 'partial')),
-    succeeded: true,
-    listed: Array.isArray(report.findings),
-  };
 }

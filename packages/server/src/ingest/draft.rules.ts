@@ -90,9 +90,15 @@ export interface AnalysisDraft {
   readonly claimsDefaultBranch: boolean;
   readonly commitSha: string | null;
   readonly coverage: 'full' | 'partial';
-  /** False when the producer says that the run failed (`executionSuccessful: false`, a signal, error notifications). */
+  /**
+   * False when the producer says that the run failed (`executionSuccessful: false`, a signal, error notifications), and when
+   * what says so can't be read.
+   */
   readonly succeeded: boolean;
-  /** False when the item list was absent or null: then nothing may be concluded from what isn't there. */
+  /**
+   * False when the item list was absent or null, or nothing tells for sure whose items it lists: then nothing may be
+   * concluded from what isn't there.
+   */
   readonly listed: boolean;
 }
 

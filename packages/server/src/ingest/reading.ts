@@ -76,7 +76,8 @@ export async function openReport(
       }
     }
   }
-  const reading = { source, document, lists, components, report: report() };
+  const found = withoutLost(report(), document, lists);
+  const reading = { source, document, lists, components, report: found };
   if (hasTooManyItems(reading.report, listed)) throw new TooManyItems();
   return reading;
 }
@@ -95,6 +96,17 @@ function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string
     if (occurrence > 1 || !asked.has(pointer)) return true;
   }
   return false;
+}
+
+/** Of a list that comes twice the items of the first one are not read: nothing is concluded from what the last one lacks. */
+function withoutLost(
+  report: Report,
+  { lists }: ScannedDocument,
+  asked: ReadonlySet<string>,
+): Report {
+  const isLost = [...asked].some((pointer) => (lists.get(pointer)?.occurrence ?? 0) > 1);
+  if (!isLost) return report;
+  return { ...report, analyses: report.analyses.map((one) => ({ ...one, listed: false })) };
 }
 
 /** SARIF is recognised by its media type (the route says `sarif`) or by its content. */

@@ -5,6 +5,7 @@
 import { limits, type UploadRun } from '@muster/contract/plain';
 import { maskSaid } from './masking.rules.ts';
 import {
+  entriesIn,
   indexOf,
   type JsonObject,
   listOf,
@@ -45,7 +46,7 @@ export function sarifRuns(runs: readonly (JsonObject | null)[]): RunSummaries {
 function sarifRun(run: JsonObject): UploadRun {
   const driver = objectOf(objectOf(run.tool)?.driver);
   const automation = objectOf(run.automationDetails);
-  const entries = listOf(run.invocations).map(objectOf);
+  const entries = entriesIn(run.invocations).map(objectOf);
   const invocations = entries.filter((entry) => entry !== null);
   const times = (name: string): number[] =>
     invocations.map((one) => timeOf(one[name])).filter((time) => time !== null);
@@ -115,7 +116,7 @@ const exitCodeOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 
 /** §3.9, RFC 3339; a time without a zone is UTC, as the names of the members say. */
-function timeOf(value: unknown): number | null {
+export function timeOf(value: unknown): number | null {
   const text = stringOf(value)?.trim() ?? '';
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) || text.length > 64) return null;
   const time = Date.parse(/(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);

@@ -26,6 +26,15 @@ const LISTS = [
   'webResponses',
 ] as const;
 
+/** What stands beside the runs. */
+export interface Externals {
+  readonly byRun: ReadonlyMap<JsonObject, readonly External[]>;
+  /** Lists of results that belong to no run. */
+  readonly unplaced: ReadonlySet<string>;
+  /** False when something that stands there could not be read, or given to a run: it may be about any of them. */
+  readonly isWhole: boolean;
+}
+
 /**
  * The external properties by run: of the run whose guid or reference they name, else of the only run, unless they name
  * another one. Of those that belong to none of them `unplaced` has the lists of results, if `counts` says that there are
@@ -36,17 +45,25 @@ export function externalsByRun(
   runs: readonly (JsonObject | null)[],
   counts: ItemCounts,
   notes: Notes,
-): { byRun: ReadonlyMap<JsonObject, readonly External[]>; unplaced: ReadonlySet<string> } {
+): Externals {
   const unplaced = new Set<string>();
   const byRun = new Map<JsonObject, External[]>();
-  const externals = listOf(log.inlineExternalProperties);
-  if (externals.length === 0) return { byRun, unplaced };
+  const sent = log.inlineExternalProperties;
+  const externals = listOf(sent);
+  // A warning tells of what isn't a list (sarif-shape.decode.ts).
+  let isWhole = sent === undefined || sent === null || Array.isArray(sent);
+  if (externals.length === 0) return { byRun, unplaced, isWhole };
   const { byRunGuid, byGuid } = guidsOf(runs);
   const only = runs.length === 1 ? (runs[0] ?? null) : null;
   for (const [index, entry] of externals.entries()) {
+    if (entry === null) continue;
     const raw = objectOf(entry);
-    if (raw === null) continue;
     const pointer = `/inlineExternalProperties/${index}`;
+    if (raw === null) {
+      isWhole = false;
+      notes.warn(pointer, 'wrong_type', 'An object is expected here; it is left out.');
+      continue;
+    }
     const named = guidOf(raw.runGuid);
     const mayBeOnly = named === '' || byRunGuid.size === 0;
     const run = byRunGuid.get(named) ?? byGuid.get(guidOf(raw.guid)) ?? (mayBeOnly ? only : null);
@@ -55,6 +72,7 @@ export function externalsByRun(
         unplaced.add(`${pointer}/results`);
         continue;
       }
+      isWhole &&= saysNothingOfRuns(raw);
       const detail = 'Inline properties name no run of this log; they are left out.';
       notes.warn(pointer, 'inline_results_unplaced', detail);
       continue;
@@ -63,8 +81,14 @@ export function externalsByRun(
     known.push({ pointer, raw });
     byRun.set(run, known);
   }
-  return { byRun, unplaced };
+  return { byRun, unplaced, isWhole };
 }
+
+/** False for what tells how some run went, or what it found. */
+const saysNothingOfRuns = ({ invocations, conversion, results }: JsonObject): boolean =>
+  [invocations, conversion, Array.isArray(results) ? null : results].every(
+    (value) => value === undefined || value === null,
+  );
 
 const guidOf = (value: unknown): string => stringOf(value)?.trim().toLowerCase() ?? '';
 
@@ -84,16 +108,15 @@ function guidsOf(runs: readonly (JsonObject | null)[]) {
   return { byRunGuid, byGuid };
 }
 
-/** §3.15: each member is a reference, or a list of them. */
+/** §3.15: each member is a reference, or a list of them. One that is no object leads to a file that isn't here. */
 function referencesOf(run: JsonObject): { readonly member: string; readonly raw: JsonObject }[] {
   const references = objectOf(run.externalPropertyFileReferences);
   return Object.entries(references ?? {}).flatMap(([member, value]) => {
     if (member === 'properties') return [];
     const entries = Array.isArray(value) ? value : [value];
-    return entries.flatMap((entry) => {
-      const raw = objectOf(entry);
-      return raw === null ? [] : [{ member, raw }];
-    });
+    return entries.flatMap((entry) =>
+      entry === null ? [] : [{ member, raw: objectOf(entry) ?? {} }],
+    );
   });
 }
 
@@ -134,29 +157,22 @@ export function withExternals(run: JsonObject, externals: readonly External[]): 
   return merged;
 }
 
-/**
- * True when the run keeps results in a file that isn't in the log: then what is there isn't the
- * whole list, whatever it says.
- */
-export function lacksResults(run: JsonObject, externals: readonly External[]): boolean {
-  return missingMembers(run, externals).has('results');
-}
-
 /** Names what the run keeps in files that aren't in the log. */
-export function warnOfFiles(
-  run: JsonObject,
-  pointer: string,
-  externals: readonly External[],
-  notes: Notes,
-): void {
-  const missing = missingMembers(run, externals);
+export function warnOfFiles(missing: ReadonlySet<string>, pointer: string, notes: Notes): void {
   if (missing.size === 0) return;
   const names = [...missing].slice(0, LISTS.length).join(', ').slice(0, NAMES_CHARS_MAX);
   const detail = `External property files are never fetched; what they hold is not read: ${names}.`;
   notes.warn(`${pointer}/externalPropertyFileReferences`, 'external_file', detail);
 }
 
-function missingMembers(run: JsonObject, externals: readonly External[]): ReadonlySet<string> {
+/**
+ * What the run keeps in files that aren't in the log. With `results` among it what is there isn't the whole list, whatever it
+ * says; with `invocations` nothing tells whether it did well.
+ */
+export function missingMembers(
+  run: JsonObject,
+  externals: readonly External[],
+): ReadonlySet<string> {
   const missing = new Set<string>();
   if (run.externalPropertyFileReferences === undefined) return missing;
   const inline = new Set(externals.map(({ raw }) => guidOf(raw.guid)));

@@ -6,16 +6,15 @@ import { limits } from '@muster/contract/plain';
 import { normaliseAsset } from './asset.rules.ts';
 import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
-import { healthOf } from './sarif-health.decode.ts';
 import { familyOf } from './clean-scan.rules.ts';
 import { scanOf, scannerOf } from './scan-context.rules.ts';
 
-/** The analysis of one run, before runs of the same tool and category are merged. */
+/** The analysis of one run that went so, before runs of the same tool and category are merged. */
 export function analysisOf(
   run: JsonObject,
   context: UploadContext,
   asset: number | null,
-  hasInlineResults: boolean,
+  went: Pick<AnalysisDraft, 'succeeded' | 'listed'>,
   notes: Notes,
 ): AnalysisDraft {
   const driver = objectOf(objectOf(run.tool)?.driver);
@@ -42,9 +41,30 @@ export function analysisOf(
     claimsDefaultBranch: (context.defaultBranch ?? said.defaultBranch) === true,
     commitSha: commit === null ? null : notes.text(commit, limits.nameCharsMax),
     coverage: context.coverage ?? said.coverage ?? 'full',
-    succeeded: healthOf(run).succeeded,
-    listed: Array.isArray(run.results) || hasInlineResults,
+    succeeded: went.succeeded,
+    listed: went.listed && saysWhose(run),
   };
+}
+
+/**
+ * False when what tells tool, category, asset or branch of a run isn't there or can't be read: then what it lacks may be
+ * somebody else's. Warnings tell where.
+ */
+function saysWhose({ tool, automationDetails, versionControlProvenance }: JsonObject): boolean {
+  const isText = (value: unknown) =>
+    value === undefined || value === null || typeof value === 'string';
+  const details = automationDetails ?? {};
+  const entries = versionControlProvenance ?? [];
+  return (
+    stringOf(objectOf(objectOf(tool)?.driver)?.name) !== null &&
+    objectOf(details) !== null &&
+    isText(objectOf(details)?.id) &&
+    Array.isArray(entries) &&
+    entries.every((entry: unknown) => {
+      const provenance = objectOf(entry ?? {});
+      return provenance !== null && isText(provenance.repositoryUri) && isText(provenance.branch);
+    })
+  );
 }
 
 /**

@@ -7,7 +7,6 @@ import { maskAssignments } from './masking.rules.ts';
 import {
   indexOf,
   type JsonObject,
-  listOf,
   Notes,
   numberOf,
   objectOf,
@@ -17,7 +16,7 @@ import {
 import { messageText } from './sarif-message.decode.ts';
 import { RuleBook } from './sarif-rules.decode.ts';
 import { overrideOf, overridesOf } from './sarif-run.decode.ts';
-import { isLevel } from './severity.rules.ts';
+import { noticeLevel } from './severity.rules.ts';
 
 /** What stands at a place of the run and speaks against it. */
 export interface Trouble {
@@ -28,7 +27,10 @@ export interface Trouble {
 }
 
 export interface Health {
-  /** False when the run failed or an error made its results incomplete (§3.20.14, §3.58.6). */
+  /**
+   * False when the run failed or an error made its results incomplete (§3.20.14, §3.58.6), and when something that tells of
+   * that could not be read: better a finding open for too long than one closed by a scan that failed.
+   */
   readonly succeeded: boolean;
   readonly troubles: readonly Trouble[];
 }
@@ -51,20 +53,20 @@ const SHOWN_MAX = 10;
 /** A sentence or two; a warning on a receipt is no log file. */
 const TEXT_CHARS_MAX = 300;
 
-/** Judges a run by its invocations, its converter's included (§3.22.3). */
+/**
+ * Judges a run by its invocations, its converter's included (§3.22.3). What is of a wrong type is warned about with the rest
+ * of the run (sarif-types.decode.ts); here it counts against the run.
+ */
 export function healthOf(run: JsonObject): Health {
   const troubles: Trouble[] = [];
-  const invocations = listOf(run.invocations).map(
-    (entry, index) => [`/invocations/${index}`, objectOf(entry)] as const,
-  );
-  const converter = objectOf(objectOf(run.conversion)?.invocation);
   let book: RuleBook | null = null;
   let succeeded = true;
-  for (const [pointer, invocation] of [
-    ...invocations,
-    ['/conversion/invocation', converter],
-  ] as const) {
-    if (invocation === null) continue;
+  for (const [pointer, entry] of invocationsOf(run)) {
+    const invocation = objectOf(entry);
+    if (invocation === null) {
+      succeeded = false;
+      continue;
+    }
     const failure = failureOf(invocation);
     if (failure !== null) troubles.push({ pointer, code: 'run_failed', detail: failure });
     const said = invocation.executionSuccessful;
@@ -73,16 +75,46 @@ export function healthOf(run: JsonObject): Health {
       const at = `${pointer}/executionSuccessful`;
       troubles.push({ pointer: at, code: 'wrong_type', detail: NEITHER });
     }
-    if (failure !== null || isUnclear) succeeded = false;
+    if (failure !== null || isUnclear || !isLegible(invocation)) succeeded = false;
     for (const list of LISTS) {
-      const notifications = listOf(invocation[list]);
-      if (notifications.length === 0) continue;
+      if (isNothing(invocation[list])) continue;
       book ??= new RuleBook(run, new Notes(), 'notifications');
-      const place = `${pointer}/${list}`;
-      if (!readNotifications(notifications, invocation, place, book, troubles)) succeeded = false;
+      if (!readNotifications(list, invocation, pointer, book, troubles)) succeeded = false;
     }
   }
   return { succeeded, troubles };
+}
+
+/** Everything that tells how the run went, readable or not, and where it stands. */
+function* invocationsOf({ invocations, conversion }: JsonObject) {
+  yield* entriesAt('/invocations', invocations);
+  const converter = objectOf(conversion);
+  if (converter === null) yield* entriesAt('/conversion', conversion);
+  else yield* entriesAt('/conversion/invocation', converter.invocation);
+}
+
+/** The entries of a list with their places; one entry may stand in the place of its list, and null says nothing. */
+function* entriesAt(pointer: string, value: unknown): Generator<[pointer: string, entry: unknown]> {
+  if (!Array.isArray(value)) {
+    if (!isNothing(value)) yield [pointer, value];
+    return;
+  }
+  for (const [index, entry] of value.entries()) {
+    if (!isNothing(entry)) yield [`${pointer}/${index}`, entry];
+  }
+}
+
+const isNothing = (value: unknown): boolean => value === undefined || value === null;
+
+const NUMBERS = ['exitCode', 'exitSignalNumber'] as const;
+const TEXTS = ['exitSignalName', 'processStartFailureMessage'] as const;
+
+/** False when something that would tell of a failure is of a wrong type. */
+function isLegible(invocation: JsonObject): boolean {
+  return (
+    NUMBERS.every((name) => isNothing(invocation[name]) || numberOf(invocation[name]) !== null) &&
+    TEXTS.every((name) => isNothing(invocation[name]) || typeof invocation[name] === 'string')
+  );
 }
 
 const NEITHER =
@@ -122,27 +154,30 @@ function isKilled(invocation: JsonObject): boolean {
   return (number !== null && number > 0) || /^SIG[A-Z]/i.test(name);
 }
 
-/** False when one of them is an error. */
+/** False when one of them is an error, or may be one that can't be read. */
 function readNotifications(
-  notifications: readonly unknown[],
+  list: (typeof LISTS)[number],
   invocation: JsonObject,
-  pointer: string,
+  invocationAt: string,
   book: RuleBook,
   troubles: Trouble[],
 ): boolean {
+  const pointer = `${invocationAt}/${list}`;
   const overrides = overridesOf(invocation.notificationConfigurationOverrides, book);
   let shown = 0;
   let more = 0;
   let isGood = true;
-  for (const [index, entry] of notifications.entries()) {
+  for (const [at, entry] of entriesAt(pointer, invocation[list])) {
     const notification = objectOf(entry);
-    if (notification === null) continue;
+    if (notification === null) {
+      isGood = false;
+      continue;
+    }
     const descriptor = book.of({ rule: notification.descriptor });
     // §3.58.6: its own level, else as configured, else `warning`.
-    const own = notification.level;
-    const level = isLevel(own)
-      ? own
-      : (overrideOf(overrides, descriptor)?.level ?? descriptor.level ?? 'warning');
+    const own = noticeLevel(notification.level);
+    if (own === null && !isNothing(notification.level)) isGood = false;
+    const level = own ?? overrideOf(overrides, descriptor)?.level ?? descriptor.level ?? 'warning';
     if (level !== 'error' && level !== 'warning') continue;
     if (level === 'error') isGood = false;
     // Errors are said even after many warnings: they decide something.
@@ -152,7 +187,7 @@ function readNotifications(
     }
     shown += 1;
     troubles.push({
-      pointer: `${pointer}/${index}`,
+      pointer: at,
       code: SAID[level].code,
       detail: sentenceOf(notification, level, messageText(notification.message, descriptor)),
     });

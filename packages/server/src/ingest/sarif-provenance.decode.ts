@@ -27,11 +27,11 @@ export function suppressionsOf(
   for (const entry of notes.first(entries, limits.tagsMax)) {
     const raw = objectOf(entry);
     const kind = notes.textOf(raw?.kind, limits.nameCharsMax);
-    const status = notes.textOf(raw?.status, limits.nameCharsMax);
-    if (raw === null || (kind === null && status === null)) continue;
+    const sent = raw?.status ?? null;
+    if (raw === null || (kind === null && sent === null)) continue;
     const suppression: DetailSuppression = {
       ...(kind === null ? {} : { kind }),
-      status: status === null ? 'accepted' : (statusWord(status) ?? status.trim()),
+      status: sent === null ? 'accepted' : statusOf(notes.textOf(sent, limits.nameCharsMax)),
     };
     const justification = notes.textOf(raw.justification, limits.messageCharsMax);
     if (justification !== null) suppression.justification = maskSaid(justification);
@@ -52,6 +52,10 @@ export function suppressionsOf(
   }
   return suppressions;
 }
+
+/** What is there and is no word accepts nothing. */
+const statusOf = (status: string | null): string =>
+  status === null ? 'unreadable' : (statusWord(status) ?? status.trim());
 
 const NONE: readonly DetailSuppression[] = [];
 

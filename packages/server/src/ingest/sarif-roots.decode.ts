@@ -15,7 +15,14 @@ import {
   pathRoots,
   relativePath,
 } from './path.rules.ts';
-import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import {
+  entriesIn,
+  type JsonObject,
+  listOf,
+  type Notes,
+  objectOf,
+  stringOf,
+} from './report-notes.decode.ts';
 
 /** A base id, followed up to its root. */
 interface Base {
@@ -79,7 +86,7 @@ export class Roots {
     }
     const directories = said.filter((root) => isAbsolutePath(root) && !this.#isInside(root));
     const labelled = directories.map((root) => [root, this.#label(root)] as const);
-    const working = workingDirectory(notes.first(listOf(run.invocations), DIRECTORIES_MAX));
+    const working = workingDirectory(notes.first(entriesIn(run.invocations), DIRECTORIES_MAX));
     if (working !== null && !said.some((root) => `${working}/`.startsWith(`${root}/`))) {
       labelled.push([working, directories.length === 0 ? '' : WORKING]);
     }

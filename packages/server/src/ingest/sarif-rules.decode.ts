@@ -175,6 +175,9 @@ export class RuleBook {
       }
       const parent: string = part.slice(0, part.lastIndexOf('/'));
       found = pick((component) => component.byId.get(parent));
+      if (found?.component.repeated.has(parent) === true) {
+        found = oneOfSeveral(found, parent, guid, index);
+      }
       part = parent;
     }
     if (found !== null || index === null) return found;

@@ -3,6 +3,7 @@
 // the document. Called by sarif.decode.ts; handed to everything that reads results.
 
 import {
+  entriesIn,
   type JsonObject,
   indexOf,
   listOf,
@@ -61,7 +62,7 @@ export class SarifRun {
     this.threadFlowLocations = listOf(raw.threadFlowLocations);
     this.webRequests = listOf(raw.webRequests);
     this.webResponses = listOf(raw.webResponses);
-    this.#overrides = listOf(raw.invocations).map((entry) =>
+    this.#overrides = entriesIn(raw.invocations).map((entry) =>
       overridesOf(objectOf(entry)?.ruleConfigurationOverrides, this.rules),
     );
     this.#policies = overridesOf(policyEntries(raw.policies, notes), this.rules);

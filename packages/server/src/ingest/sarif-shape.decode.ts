@@ -13,7 +13,7 @@ import {
   stringOf,
 } from './report-notes.decode.ts';
 import { rankOf } from './sarif-rules.decode.ts';
-import { checkBelow } from './sarif-types.decode.ts';
+import { checkBelow, ONE_ENTRY } from './sarif-types.decode.ts';
 
 type Kind = 'text' | 'number' | 'object' | 'list';
 
@@ -70,7 +70,10 @@ export function checkRun(run: JsonObject, tool: unknown, pointer: string, notes:
   for (const name of Object.keys(run)) {
     const kind = RUN_TYPES.get(name);
     if (kind !== undefined) {
-      if (!fits(run[name], kind)) warnType(name, run[name], pointer, notes);
+      if (fits(run[name], kind)) continue;
+      const isOne = name === 'invocations' && objectOf(run[name]) !== null;
+      if (isOne) notes.warn(`${pointer}/${name}`, 'wrong_type', ONE_ENTRY);
+      else warnType(name, run[name], pointer, notes);
     } else if (name !== 'results' && name !== 'tool') {
       warnIgnored(name, pointer, notes);
     }
@@ -81,7 +84,8 @@ export function checkRun(run: JsonObject, tool: unknown, pointer: string, notes:
     notes.warn(`${pointer}/columnKind`, 'unknown_word', detail);
   }
   if (stringOf(objectOf(objectOf(tool)?.driver)?.name) === null) {
-    const detail = 'The run doesn’t name its tool; it is filed under "unknown".';
+    const detail =
+      'The run doesn’t name its tool; it is filed under "unknown", and nothing is closed by it.';
     notes.warn(`${pointer}/tool/driver/name`, 'tool_missing', detail);
   }
 }
@@ -97,8 +101,7 @@ export function checkedResult(sent: JsonObject, pointer: string, notes: Notes): 
       notes.warn(`${pointer}/${pointerToken(name)}`, 'unknown_member', detail);
     } else if (!fits(value, type) && !isUnderstood(name, value)) {
       if (type === 'list' && isOneEntry(name, value)) {
-        const detail = 'A list is expected here; this is taken as its only entry.';
-        notes.warn(`${pointer}/${name}`, 'wrong_type', detail);
+        notes.warn(`${pointer}/${name}`, 'wrong_type', ONE_ENTRY);
         result = { ...result, [name]: [value] };
       } else warnType(name, value, pointer, notes);
     }

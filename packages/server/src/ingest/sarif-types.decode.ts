@@ -3,18 +3,18 @@
 // known or judged by. Called by sarif-shape.decode.ts, for every result: what is as it ought to be costs a look at each member.
 
 import { type JsonObject, type Notes, objectOf, pointerToken } from './report-notes.decode.ts';
-import { levelWord } from './severity.rules.ts';
+import { levelWord, noticeLevel } from './severity.rules.ts';
 
 // An object's members: `name` is a text, `#` a number, `:` an object of any members, `name[kind]` a list of objects,
-// `name[]` one of anything, `name{kind}` a map, `name>kind` an object, `=word` one of WORDS. Numbers are sections of the standard.
+// `name[]` one of anything, `name(kind)` a list of objects or one of them, `name{kind}` a map, `name>kind` an object, `=word` one of WORDS. Numbers are sections of the standard.
 const SHAPES = {
   // §3.27; what the members themselves are is checked with the result.
   result: `rule>reference message>message analysisTarget>artifact_location locations[location]
     relatedLocations[location] codeFlows[code_flow] stacks[stack] suppressions[suppression] provenance>provenance
     fixes[fix] attachments[attachment] taxa[reference] webRequest>web webResponse>web`,
   // §3.14
-  run: `tool>tool artifacts[artifact] logicalLocations[logical] threadFlowLocations[step] invocations[invocation]
-    versionControlProvenance[repository] originalUriBaseIds{artifact_location} taxonomies[component]
+  run: `tool>tool artifacts[artifact] logicalLocations[logical] threadFlowLocations[step] invocations(invocation)
+    conversion>conversion versionControlProvenance[repository] originalUriBaseIds{artifact_location} taxonomies[component]
     policies[component] driver>component extensions[component] automationDetails>details`,
   // §3.17, §3.18
   details: 'id guid correlationGuid',
@@ -29,8 +29,12 @@ const SHAPES = {
   // §3.52, §3.54
   reference: 'id guid index# toolComponent>component_reference',
   component_reference: 'name guid index#',
-  // §3.20, §3.51
-  invocation: 'ruleConfigurationOverrides[override] notificationConfigurationOverrides[override]',
+  // §3.20, §3.22, §3.51, §3.58
+  conversion: 'invocation>invocation',
+  invocation: `ruleConfigurationOverrides[override] notificationConfigurationOverrides[override]
+    exitCode# exitSignalNumber# exitSignalName processStartFailureMessage
+    toolExecutionNotifications(notification) toolConfigurationNotifications(notification)`,
+  notification: 'level=notice descriptor>reference',
   override: 'descriptor>reference configuration>configuration',
   // §3.23, §3.24
   repository: 'repositoryUri revisionId branch mappedTo>artifact_location',
@@ -70,7 +74,7 @@ const SHAPES = {
 } as const;
 
 type Kind = keyof typeof SHAPES;
-type Type = 'text' | 'number' | 'object' | 'list' | 'map' | 'word';
+type Type = 'text' | 'number' | 'object' | 'list' | 'some' | 'map' | 'word';
 
 interface Member {
   /** What `typeof` says of it, where that is all there is to check. */
@@ -92,6 +96,7 @@ export function statusWord(value: string): string | null {
 
 const WORDS: Readonly<Record<string, (value: string) => string | null>> = {
   level: levelWord,
+  notice: noticeLevel,
   status: statusWord,
 };
 
@@ -100,6 +105,7 @@ const TYPES: Readonly<Record<string, Type>> = {
   ':': 'object',
   '>': 'object',
   '[': 'list',
+  '(': 'some',
   '{': 'map',
   '=': 'word',
 };
@@ -112,7 +118,7 @@ const shapes = new Map<Kind, ReadonlyMap<string, Member>>(
 );
 
 function memberOf(text: string): [string, Member] {
-  const [, name = '', mark = '', of = ''] = /^(\w+)(?:([#:>[{=])(\w*)[\]}]?)?$/.exec(text) ?? [];
+  const [, name = '', mark = '', of = ''] = /^(\w+)(?:([#:>[({=])(\w*)[\])}]?)?$/.exec(text) ?? [];
   const type = TYPES[mark] ?? 'text';
   const word = type === 'word' ? (WORDS[of] ?? null) : null;
   const primitive = type === 'text' ? 'string' : type === 'number' ? 'number' : null;
@@ -122,15 +128,18 @@ function memberOf(text: string): [string, Member] {
   ];
 }
 
-/** Warns about what is of a wrong type below a result or a run that stands at `pointer`. */
+/**
+ * Warns about what is of a wrong type below a result, a run, or what of a run stands beside it, at `pointer`.
+ */
 export function checkBelow(
-  kind: 'result' | 'run',
+  kind: 'result' | 'run' | 'external',
   object: JsonObject,
   pointer: string,
   notes: Notes,
 ): void {
-  // Their own members are checked elsewhere.
-  checkObject(kind, object, true, { path: [], pointer, notes });
+  // What the members of results and runs are themselves is checked elsewhere.
+  const isTop = kind !== 'external';
+  checkObject(kind === 'external' ? 'run' : kind, object, isTop, { path: [], pointer, notes });
 }
 
 // What nearly all messages and places are is recognised by their members' names, at a third of what the table costs. It must
@@ -193,14 +202,21 @@ function checkObject(kind: Kind, object: JsonObject, isTop: boolean, check: Chec
   }
 }
 
+/** Said where one object stands for a list that has only it. */
+export const ONE_ENTRY = 'A list is expected here; this is taken as its only entry.';
+
 function checkMember(member: Member, value: unknown, isTop: boolean, check: Check): void {
   const { type, kind } = member;
   if (member.primitive !== null) warn(value, check);
   else if (type === 'word') {
     checkWord(member, value, check);
-  } else if (type === 'list') {
+  } else if (type === 'list' || type === 'some') {
+    const only = type === 'some' ? objectOf(value) : null;
     if (Array.isArray(value)) {
       if (kind !== null) checkList(kind, value, check);
+    } else if (only !== null && kind !== null) {
+      if (!isTop) check.notes.warn(pointerOf(check), 'wrong_type', ONE_ENTRY);
+      checkObject(kind, only, false, check);
     } else if (!isTop) warn(value, check);
   } else if (kind === 'message' && typeof value === 'string' && type === 'object') {
     // A bare text says all that a message must.

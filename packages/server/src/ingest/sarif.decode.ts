@@ -15,11 +15,18 @@ import {
   type UploadContext,
 } from './draft.rules.ts';
 import { sarifRuns } from './run-summary.decode.ts';
-import { type JsonObject, listOf, memberOf, Notes, objectOf } from './report-notes.decode.ts';
+import {
+  entriesIn,
+  type JsonObject,
+  listOf,
+  memberOf,
+  Notes,
+  objectOf,
+} from './report-notes.decode.ts';
 import {
   type External,
   externalsByRun,
-  lacksResults,
+  missingMembers,
   warnOfFiles,
   withExternals,
 } from './sarif-external.decode.ts';
@@ -50,7 +57,9 @@ export function openSarif(
     notes.warn(`/runs/${index}`, 'run_not_object', 'A run must be an object; it is left out.');
     return null;
   });
-  const { byRun: externals, unplaced } = externalsByRun(log, runs, counts, notes);
+  const { byRun: externals, unplaced, isWhole } = externalsByRun(log, runs, counts, notes);
+  // What can't be read may be a run, or how one went, of any of the analyses.
+  const isRead = isWhole && !runs.includes(null);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new Merged<AssetDraft>((known) => known);
   const lists = new Map<string, ResultList>();
@@ -59,14 +68,11 @@ export function openSarif(
     const pointer = `/runs/${index}`;
     const beside = externals.get(own) ?? [];
     const run = withExternals(own, beside);
-    warnRun(own, run, pointer, beside, notes);
+    const parts = [{ pointer, raw: own }, ...beside];
+    const went = readHealth(parts, run, notes);
     const asset = assetOf(run, context, notes);
     const assetIndex = asset === null ? null : assets.add(`${asset.kind} ${asset.value}`, asset);
-    const listed = [{ pointer, raw: own }, ...beside].filter(({ raw }) =>
-      Array.isArray(raw.results),
-    );
-    const said = analysisOf(run, context, assetIndex, listed.length > 0, notes);
-    const draft = lacksResults(own, beside) ? { ...said, listed: false } : said;
+    const draft = analysisOf(run, context, assetIndex, isRead ? went : NOT_READ, notes);
     const { tool, category, branch } = draft;
     const place: RunPlace = {
       tool,
@@ -75,7 +81,9 @@ export function openSarif(
       repository: asset?.kind === 'repository' ? asset.value : null,
     };
     const owner: ResultList = { run, place };
-    for (const part of listed) lists.set(`${part.pointer}/results`, owner);
+    for (const part of parts) {
+      if (Array.isArray(part.raw.results)) lists.set(`${part.pointer}/results`, owner);
+    }
   }
   const contexts = new Map<ResultList | undefined, string>();
   const report = {
@@ -145,7 +153,7 @@ function contextOf(list: ResultList | undefined): string {
   const { run, place } = list;
   const lasting = Object.entries(run).filter(([name]) => !PASSING.includes(name));
   // §3.20: of an invocation what it configures and where it ran; its times and arguments differ each time.
-  const invocations = listOf(run.invocations).map((entry) => {
+  const invocations = entriesIn(run.invocations).map((entry) => {
     const invocation = objectOf(entry);
     return [invocation?.ruleConfigurationOverrides, invocation?.workingDirectory];
   });
@@ -201,26 +209,42 @@ function logOf(document: unknown, notes: Notes): JsonObject {
   throw new DocumentRefused('unsupported_sarif_version', '/version', detail);
 }
 
-function warnRun(
-  own: JsonObject,
-  run: JsonObject,
-  pointer: string,
-  externals: readonly External[],
-  notes: Notes,
-): void {
-  checkRun(own, run.tool, pointer, notes);
-  if (!Array.isArray(own.results) && !externals.some(({ raw }) => Array.isArray(raw.results))) {
-    const what = own.results === undefined ? 'absent' : 'not a list';
-    const detail = `\`results\` is ${what}: nothing is concluded from what isn't there.`;
-    notes.warn(`${pointer}/results`, 'results_missing', detail);
-  }
-  warnOfFiles(own, pointer, externals, notes);
-  for (const part of [{ pointer, raw: own }, ...externals]) {
-    checkBelow('run', part.raw, part.pointer, notes);
-    for (const trouble of healthOf({ ...part.raw, tool: run.tool }).troubles) {
+type Went = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
+
+const NOT_READ: Went = { succeeded: false, listed: false };
+
+/** How a run went, by all its parts: itself first, then what of it stands beside. What isn't as it ought to be is warned about. */
+function readHealth(parts: readonly External[], run: JsonObject, notes: Notes): Went {
+  const [own, ...beside] = parts as [External, ...External[]];
+  checkRun(own.raw, run.tool, own.pointer, notes);
+  const hasList = hasResults(parts, notes);
+  const missing = missingMembers(own.raw, beside);
+  warnOfFiles(missing, own.pointer, notes);
+  const references = own.raw.externalPropertyFileReferences ?? {};
+  let succeeded = !missing.has('invocations') && !missing.has('conversion');
+  for (const part of parts) {
+    checkBelow(part === own ? 'run' : 'external', part.raw, part.pointer, notes);
+    const health = healthOf({ ...part.raw, tool: run.tool });
+    succeeded &&= health.succeeded;
+    for (const trouble of health.troubles) {
       notes.warn(`${part.pointer}${trouble.pointer}`, trouble.code, trouble.detail);
     }
   }
+  const isAll = !missing.has('results') && objectOf(references) !== null;
+  return { succeeded, listed: hasList && isAll };
+}
+
+/** True when the list of results is there, in whichever part, and no part has something else in its place. */
+function hasResults(parts: readonly External[], notes: Notes): boolean {
+  const isList = ({ raw }: External): boolean => Array.isArray(raw.results);
+  const odd = parts.filter((part) => !isList(part) && (part.raw.results ?? null) !== null);
+  const hasList = parts.some(isList);
+  for (const { pointer, raw } of hasList || odd.length > 0 ? odd : parts.slice(0, 1)) {
+    const what = raw.results === undefined ? 'absent' : 'not a list';
+    const detail = `\`results\` is ${what}: nothing is concluded from what isn't there.`;
+    notes.warn(`${pointer}/results`, 'results_missing', detail);
+  }
+  return hasList && odd.length === 0;
 }
 
 function onlyOne(runs: readonly (JsonObject | null)[]): JsonObject | null {

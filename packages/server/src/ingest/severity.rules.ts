@@ -98,3 +98,17 @@ export function levelWord(value: unknown): Level | null {
   const word = typeof value === 'string' && value.length <= 64 ? value.trim().toLowerCase() : null;
   return isLevel(word) ? word : null;
 }
+
+const NOTICES: Readonly<Record<Severity, Level>> = {
+  critical: 'error',
+  high: 'error',
+  medium: 'warning',
+  low: 'note',
+  info: 'note',
+};
+
+/** The level of a notification: as `levelWord`, else that of the severity that it names; null for what is neither. */
+export function noticeLevel(value: unknown): Level | null {
+  const severity = severityOfWord(value);
+  return levelWord(value) ?? (severity === null ? null : NOTICES[severity]);
+}

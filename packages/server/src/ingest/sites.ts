@@ -111,19 +111,44 @@ export async function settleSites(
       },
     };
   }
-  return { all, ofGroup, notes };
+  return { all: withoutStrays(all, notes), ofGroup, notes };
+}
+
+/**
+ * Findings that no asset is known for may be those of any asset that others of their analysis belong to: what is missing
+ * there may be among them, so that nothing is concluded from it.
+ */
+function withoutStrays(sites: readonly Site[], notes: Notes): readonly Site[] {
+  const keyOf = ({ tool, category }: AnalysisDraft) => `${tool}\n${category}`;
+  const strays = sites.filter(({ asset }) => asset.is_fallback === 1);
+  const uncertain = new Set(strays.map(({ analysis }) => keyOf(analysis)));
+  const told = new Set<string>();
+  return sites.map((site) => {
+    const { analysis, asset } = site;
+    const key = keyOf(analysis);
+    if (asset.is_fallback === 1 || analysis.coverage !== 'full' || !uncertain.has(key)) return site;
+    const detail = `Nothing tells the asset of some findings of ${analysis.toolName}: on the assets of the others nothing is closed.`;
+    if (!told.has(key)) notes.warn('', 'no_target_asset', detail);
+    told.add(key);
+    return { ...site, analysis: { ...analysis, listed: false } };
+  });
 }
 
 function groupsWithoutItems(report: Report, found: Survey): Group[] {
   const known = new Set(found.groups.map((group) => `${group.analysis}/${group.asset}`));
   return report.analyses.flatMap((analysis, index) => {
     if (analysis.coverage !== 'full') return [];
-    const named =
-      analysis.asset === null ? report.assets.usable.map((_, asset) => asset) : [analysis.asset];
+    const named = assetsOf(report, analysis);
     return named
       .filter((asset) => !known.has(`${index}/${asset}`))
       .map((asset) => ({ analysis: index, asset }));
   });
+}
+
+/** A SARIF run is about one asset, or one that isn't known; CTIS findings are about any that the report names. */
+function assetsOf({ format, assets }: Report, { asset }: AnalysisDraft): readonly number[] {
+  if (asset !== null) return [asset];
+  return format === 'ctis' ? assets.usable.map((_, index) => index) : [];
 }
 
 const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft => ({

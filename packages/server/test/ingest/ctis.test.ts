@@ -275,6 +275,25 @@ test('suppressions count when accepted, by either generation of the schema', () 
   }
 });
 
+test('a suppression whose status is no word of CTIS is not in force, and that is told', () => {
+  const read = (suppression: object) => {
+    const report = decodeCtis(ctis([{ ...FINDING, suppression }]), {});
+    const { suppressed } = onlyDraft(report);
+    return [suppressed, ...report.warnings.map(({ pointer, code }) => `${pointer} ${code}`)];
+  };
+  const at = '/findings/0/suppression';
+  assert.deepEqual(read({ status: 'nonsense' }), [false, `${at}/status unknown_word`]);
+  assert.deepEqual(read({ state: 'nonsense' }), [false, `${at}/state unknown_word`]);
+  assert.deepEqual(read({ status: 5 }), [false, `${at}/status wrong_type`]);
+  assert.deepEqual(read({ status: ['accepted'], state: 'accepted' }), [
+    false,
+    `${at}/status wrong_type`,
+  ]);
+  for (const status of ['', null]) assert.deepEqual(read({ kind: 'external', status }), [true]);
+  assert.deepEqual(read({ status: ' Accepted ' }), [true]);
+  assert.deepEqual(read({ status: 'under_review' }), [false]);
+});
+
 test('a secret is masked everywhere but in the content of its identity', () => {
   const value = 'AKIAIOSFODNN7EXAMPLE';
   const draft = one({

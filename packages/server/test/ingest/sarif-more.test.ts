@@ -115,6 +115,15 @@ test('a result is suppressed when all its suppressions are accepted, by whatever
   assert.equal(suppressed([external('underReview')]), false);
   assert.equal(suppressed([external('rejected')]), false);
   assert.equal(suppressed([external('accepted'), external('rejected')]), false);
+  for (const status of ['', ' ', 5, {}]) {
+    assert.equal(
+      suppressed([{ kind: 'external', status }]),
+      false,
+      'what is no word accepts nothing',
+    );
+    assert.equal(suppressed([external('accepted'), { status }]), false);
+  }
+  assert.equal(suppressed([{ kind: 'external', status: null }]), true, 'nothing is said');
   assert.equal(suppressed([external('ACCEPTED?')]), false);
   assert.equal(suppressed([{ kind: null, status: null }]), false);
 });

@@ -29,6 +29,15 @@ test('results of one rule id keep the rule that each of them means, in any order
   );
 });
 
+test('of several rules with the id above a refined one the index says which is meant', () => {
+  const rules = [described('note'), described('error'), { id: 'other' }];
+  const severity = (more: object) =>
+    oneResult({ ruleId: 'r/sub', message: { text: 'm' }, ...more }, {}, { rules }).severity;
+  assert.equal(severity({ ruleIndex: 1 }), 'high');
+  assert.equal(severity({ ruleId: undefined, rule: { id: 'r/sub/part', index: 1 } }), 'high');
+  for (const more of [{}, { ruleIndex: 2 }]) assert.equal(severity(more), 'low');
+});
+
 test('of several rules with one id a guid says which is meant before an index does', () => {
   const guid = '0b0c2a4e-3f5d-4e7a-9c1b-2d3e4f5a6b7c';
   const rules = [described('note'), described('error', { guid })];

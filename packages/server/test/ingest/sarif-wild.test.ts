@@ -305,7 +305,7 @@ test('pitfall 24: files beside the report are not fetched; inline properties may
   const inlineExternalProperties = [{ guid: 'x' }, { tool: 'ShellCheck', version: '0.9' }, null, 7];
   const report = decodeSarif({ version: '2.1.0', runs: [run], inlineExternalProperties }, {});
   assert.equal(drafts(report).length, 1);
-  assert.deepEqual(warningCodes(report), ['external_file']);
+  assert.deepEqual(warningCodes(report), ['external_file', 'wrong_type']);
 });
 
 test('pitfall 25: a secret in a finding is shown nowhere, not even in a warning', () => {
