@@ -119,7 +119,7 @@ test('a dependency on which the reader fails is rejected alone, and the defect i
 });
 
 test('a dependency whose details the reader fails on is stored without them, and the defect is told', async () => {
-  const report = { version: '1.6', assets: [{ type: 'host', value: 'h' }], findings: [] };
+  const report = ctis([], { assets: [{ type: 'host', value: 'h' }] }) as object;
   const dependencies = ['one', 'two', 'three'].map((name) => ({ name }));
   const { receipt, told } = await rehearsed('ctis', { ...report, dependencies }, (opened) => {
     const real = opened.components;
