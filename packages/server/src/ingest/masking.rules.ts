@@ -63,8 +63,13 @@ const QUOTES: ReadonlySet<string> = new Set('match offender raw rawv2'.split(' '
 /** True when a text under this name is to be masked whatever it says. */
 export function isCredentialName(name: string): boolean {
   if (name.length > NAME_CHARS_MAX) return false;
-  return holdsCredential(name) || QUOTES.has(name.toLowerCase().replaceAll(/[-_]/g, ''));
+  return (
+    holdsCredential(name) || QUOTES.has(lastPartOf(name).toLowerCase().replaceAll(/[-_]/g, ''))
+  );
 }
+
+/** What is kept under its place (`location/match`) is called what stands last. */
+const lastPartOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
 /** Longer ones are sentences or data. */
 const NAME_CHARS_MAX = 128;
