@@ -61,7 +61,7 @@ function componentOf(raw: JsonObject, notes: Notes): Entry['draft'] | null {
   const ecosystem = stringOf(raw.ecosystem);
   const type = ecosystem === null ? 'other' : ecosystemType(ecosystem);
   const named = `${type}/${name}${version === null ? '' : `@${version}`}`;
-  const identity = purl === null ? null : canonicalPurl(purl);
+  const identity = purl === null ? null : canonicalPurl(purl, version);
   return {
     identity: identity ?? notes.text(named, limits.pathCharsMax),
     name,
@@ -71,7 +71,7 @@ function componentOf(raw: JsonObject, notes: Notes): Entry['draft'] | null {
 }
 
 /**
- * What `depends_on` may name a component by, to its identity: id, uid, purl, `name@version`, else the bare name, which
+ * What `depends_on` may name a component by, to its identity: id, uid, purl, `name@version`, else the bare name or purl, which
  * means nothing where several components have it.
  */
 function namesOf(entries: readonly Entry[], notes: Notes): ReadonlyMap<string, string | null> {
@@ -91,14 +91,17 @@ function namesOf(entries: readonly Entry[], notes: Notes): ReadonlyMap<string, s
   }
   for (const { raw, draft } of entries) {
     const { identity, name, version } = draft;
-    for (const exact of [stringOf(raw.uid), stringOf(raw.purl), identity]) add(exact, identity);
+    for (const exact of [stringOf(raw.uid), identity]) add(exact, identity);
     if (version !== null) add(`${name}@${version}`, identity);
   }
   const bare = new Map<string, string | null>();
-  for (const { draft } of entries) {
-    const known = bare.get(draft.name);
-    const isOther = known !== undefined && known !== draft.identity;
-    bare.set(draft.name, isOther ? null : draft.identity);
+  for (const { raw, draft } of entries) {
+    // A purl may come without the version that is said beside it.
+    for (const name of [draft.name, canonicalPurl(stringOf(raw.purl) ?? '') ?? draft.name]) {
+      const known = bare.get(name);
+      const isOther = known !== undefined && known !== draft.identity;
+      bare.set(name, isOther ? null : draft.identity);
+    }
   }
   for (const [name, identity] of bare) if (!names.has(name)) names.set(name, identity);
   return names;

@@ -9,7 +9,8 @@ import { type AssetId, newId } from '../lib/ids.ts';
 import { cut } from '../lib/text.ts';
 import { normaliseAsset } from './asset.rules.ts';
 import { mergedAttributes } from './asset-attributes.rules.ts';
-import type { AssetDraft, ComponentDraft, Report, FrameList, Located } from './draft.rules.ts';
+import { unitedComponent } from './component-uniting.rules.ts';
+import type { AssetDraft, Report, FrameList, Located } from './draft.rules.ts';
 import {
   type AssetRow,
   type AssetFacts,
@@ -245,19 +246,18 @@ async function settleComponents(
 ): Promise<FrameCounts> {
   const list = report.components;
   if (home === null) return countsOf(list, { created: 0, updated: 0 });
-  const byIdentity = new Map<string, ComponentDraft>();
-  for (const component of list.usable) {
-    const identity = indexable(component.identity);
-    const edges = [...(byIdentity.get(identity)?.dependsOn ?? []), ...component.dependsOn];
-    byIdentity.set(identity, { ...component, dependsOn: [...new Set(edges.map(indexable))] });
-  }
-  const rows = [...byIdentity].map(([identity, component]) => ({
+  const byIdentity = Map.groupBy(list.usable, (component) => indexable(component.identity));
+  const united = [...byIdentity].map(([identity, same]) => ({
+    identity,
+    one: unitedComponent(same),
+  }));
+  const rows = united.map(({ identity, one: component }) => ({
     tenant_id: upload.tenant_id,
     asset_id: home.id,
     identity,
     name: component.name,
     version: component.version,
-    depends_on: JSON.stringify(component.dependsOn),
+    depends_on: JSON.stringify([...new Set(component.dependsOn.map(indexable))]),
     document: JSON.stringify(component.document),
     first_seen_at: seenMs,
     last_seen_at: seenMs,

@@ -100,6 +100,10 @@ const ASSIGNMENT = new RegExp(
 const USER_OPTION =
   /([ \t](?:-u|-U|--(?:proxy-)?user)(?:[ \t]+|=))("[^":<>\r\n]*:[^"<>\r\n]+|'[^':<>\r\n]*:[^'<>\r\n]+|[^\s:"'<>]+:[^\s"'<>]+)/g;
 
+/** `--token …`, `-password "…"`; what begins with a dash is the next option. */
+const OPTION =
+  /(?<![^ \t\r\n"'`])(--?([\w-]{2,64})[ \t]+)("(?:[^"\\\r\n]|\\.)+"|'(?:[^'\\\r\n]|\\.)+'|[^\s"'=:-][^\s"']*)/g;
+
 /** `<password>…</password>`, with its namespace and attributes. */
 const ELEMENT = new RegExp(
   `(<[\\w.:-]{0,64}?(?:${CREDENTIAL_WORDS})[\\w.:-]{0,64}(?:\\s[^<>]*)?>)(?:<!\\[CDATA\\[)?[^<]+`,
@@ -121,6 +125,9 @@ export function maskAssignments(text: string): string {
     .replace(
       USER_OPTION,
       (_, option: string, pair: string) => `${option}${pair.split(':', 1)[0]}:${MASK}`,
+    )
+    .replace(OPTION, (whole, option: string, name: string) =>
+      holdsCredential(name) ? `${option}${MASK}` : whole,
     )
     .replace(ELEMENT, `$1${MASK}`)
     .replace(USER_INFO, `$1${MASK}@`);

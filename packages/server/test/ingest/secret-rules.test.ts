@@ -251,12 +251,22 @@ test('links and messages of any SARIF finding bring no credentials with them', (
       properties: { link },
     },
     {},
-    { rules: [{ id: 'r', helpUri: link }] },
+    {
+      rules: [
+        {
+          id: 'r',
+          helpUri: link,
+          shortDescription: { text },
+          fullDescription: { text: `see ${text}` },
+        },
+      ],
+    },
   );
   const { identity: _, ...shown } = draft;
   assert.doesNotMatch(JSON.stringify(shown), /abc123def|pw123456/);
   assert.match(draft.title, /^login with password=\*\*\*/);
   const { hosted_viewer_uri, rule } = draft.detail as Record<string, unknown>;
   assert.equal(hosted_viewer_uri, 'https://ci.example.com/x?run=7&token=***#L3');
-  assert.deepEqual(rule, { help_uri: hosted_viewer_uri });
+  const description = 'see login with password=*** fails, see https://***@ci.example.com/y';
+  assert.deepEqual(rule, { description, help_uri: hosted_viewer_uri });
 });
