@@ -179,16 +179,18 @@ const NO_COMPONENT = { purl: null, ecosystem: null, name: '', version: null };
 function suppressionDetail(suppression: JsonObject, pass: CtisPass): DetailSuppression {
   const { notes } = pass;
   const detail: DetailSuppression = { status: notes.text(suppressionStatus(suppression), 64) };
+  const justification = stringOf(suppression.justification);
   const texts = [
     ['kind', suppression.kind],
-    ['justification', suppression.justification ?? suppression.reason],
+    ['justification', justification ?? suppression.reason],
+    ['reason', justification === null ? null : suppression.reason],
     ['by', suppression.suppressed_by],
     ['at', suppression.suppressed_at],
     ['expires_at', suppression.expires_at],
   ] as const;
   for (const [name, value] of texts) {
     const text = notes.textOf(value, limits.messageCharsMax);
-    if (text !== null) detail[name] = text;
+    if (text !== null) detail[name] = maskSaid(text);
   }
   return detail;
 }

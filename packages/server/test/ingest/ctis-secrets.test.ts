@@ -298,8 +298,16 @@ test('other words for a secret, and a secret in a list, hide the value as well',
 test('titles, messages and descriptions of any finding show no value of a credential', () => {
   const text = 'Request with api_key=abcdef123 was logged';
   const finding = { type: 'vulnerability', severity: 'low', rule_id: 'r' };
-  const more = { title: text, message: text, description: text };
+  const more = {
+    title: text,
+    message: text,
+    description: text,
+    suppression: { justification: text },
+    data_flow: { sources: [{ path: 'a', label: text }], summary: text },
+    stacks: [{ message: text, frames: [{ location: { path: 'a' } }] }],
+  };
   const draft = onlyDraft(decodeCtis(ctis([{ ...finding, ...more }])));
+  assert.doesNotMatch(JSON.stringify(draft.detail), /abcdef123/);
   const { title, message, detail } = draft;
   for (const shown of [title, message, detail.description]) {
     assert.equal(shown, 'Request with api_key=*** was logged');
