@@ -118,21 +118,24 @@ function isSecretOfFile(
   return aboutSecrets === 'maybe' && showsForm(result);
 }
 
-/** §3.27.8: a result may be classified where its rule isn't; few are, so that it is looked at first whether it is at all. */
+/** §3.27.8: a result may be classified where its rule isn't. Few are, so that a cheap look comes first. */
 function isClassifiedSecret(result: JsonObject, { rules, notes }: RunFacts): boolean {
   const properties = objectOf(result.properties);
-  const isClassified =
-    result.taxa !== undefined ||
-    (properties !== null && CLASSIFYING.some((name) => properties[name] !== undefined));
-  if (!isClassified) return false;
+  const maySay = (name: string): boolean => mayNameSecret(properties?.[name]);
+  if (result.taxa === undefined && (properties === null || !CLASSIFYING.some(maySay))) return false;
   const tags = tagsOf(properties);
   // What is left out of them is told where they are shown.
   const { cwe } = notes.quietly(() => rules.taxa.of(result, properties, tags));
   return secretRuleOf([], cwe) === 'yes' || tags.some((tag) => /^secrets?$/i.test(tag));
 }
 
-/** Properties that may name a weakness. */
+/** Properties that may name a weakness, or that it is about a secret. */
 const CLASSIFYING = ['tags', 'cwe', 'cwes', 'cweIds', 'cwe_id', 'cwe_ids', 'CWE'];
+
+const mayNameSecret = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? /798|259|321|secret/i.test(value)
+    : Array.isArray(value) && value.some(mayNameSecret);
 
 /** Decides type, recipe and content of one result. */
 export function subjectOf(
