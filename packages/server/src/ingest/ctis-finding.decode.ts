@@ -88,7 +88,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
   const secret = isSecret ? { value: hidden.identity ?? unmasked } : null;
   const subject = subjectOf(parts, type, ruleId ?? '', location, said, secret);
   const { severity, from } = severityOf(parts, pointer, notes);
-  const secrets = hidden?.values ?? [];
+  const secrets = hidden?.own ?? [];
   const fields: FingerprintFields = {
     parts,
     ruleId: ruleId ?? '',

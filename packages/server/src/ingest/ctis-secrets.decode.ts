@@ -39,6 +39,8 @@ export interface Hidden {
   readonly certain: SecretValues;
   /** Those that neither rule nor path show anyway: they are masked in ids and fingerprints. */
   readonly unsaid: SecretValues;
+  /** Those of its own place and of its `secret`, which recipes of fingerprints may have hashed. */
+  readonly own: SecretValues;
   /** What tells this secret from another; null where the report holds nothing of it. */
   readonly identity: string | null;
   /** True for findings about a secret: their snippets are masked whole. */
@@ -68,17 +70,21 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   if (!isSecret && items.length === 0) return null;
   const found = new Set<string>();
   let identity: string | null = null;
+  let own: SecretValues = [];
   const location = soleObjectOf(finding.location);
   const openly = [finding.rule_id, finding.rule_name, location?.path].map(stringOf).join('\n');
   if (isSecret) {
     const snippet = stringOf(location?.snippet)?.trim() ?? null;
-    for (const text of SENTENCES) addSaid(stringOf(finding[text]) ?? '', openly, found);
-    collect('finding', finding, found);
+    // Its own come first: there is a bound.
     const stated = statedValues(secret);
     for (const value of stated) found.add(value);
+    for (const text of [snippet, stringOf(location?.context_snippet)]) addSnippet(text, found);
     const masked = stringOf(secret?.masked_value);
     const telling = masked !== null && isTelling(masked) ? masked : null;
     if (telling !== null) addUnmasked(telling, finding, found);
+    own = withSpellings(found);
+    for (const text of SENTENCES) addSaid(stringOf(finding[text]) ?? '', openly, found);
+    collect('finding', finding, found);
     identity = snippet !== null && !isMasked(snippet) ? snippet : (stated[0] ?? telling);
   }
   for (const item of items) addEvidence(objectOf(item), found);
@@ -86,7 +92,7 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   if (values.length === 0 && !isSecret) return null;
   const certain = values.filter(isNoPath);
   const unsaid = values.filter((value) => isNoPath(value) || !openly.includes(value));
-  return { values, certain, unsaid, identity, isSecret };
+  return { values, certain, unsaid, own, identity, isSecret };
 }
 
 /** Members that say in words what was found. */

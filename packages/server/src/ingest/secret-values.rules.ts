@@ -16,16 +16,17 @@ const VALUES_MAX = 256;
 const VALUE_CHARS_MIN = 6;
 const SNIPPET_LINES_MAX = 200;
 
-/** The ways in which a value may stand in other texts, longest first. */
+/** The ways in which a value may stand in other texts, longest first; of too many, those that were found first. */
 export function withSpellings(found: ReadonlySet<string>): string[] {
   const values = new Set<string>();
   for (const value of found) {
+    if (values.size >= VALUES_MAX) break;
     if (value.length < VALUE_CHARS_MIN || isMasked(value)) continue;
     values.add(value);
     values.add(encodeURIComponent(value.toWellFormed()));
     values.add(JSON.stringify(value).slice(1, -1));
   }
-  return [...values].sort((a, b) => b.length - a.length).slice(0, VALUES_MAX);
+  return [...values].sort((a, b) => b.length - a.length);
 }
 
 /** `name = value`, `name: value`, `export NAME=value` and their like. */

@@ -193,3 +193,19 @@ test('a member that is kept under its place is hidden by what it is called itsel
   const { detail } = onlyDraft(inCtis({ ...finding, location }));
   assert.deepEqual(detail.properties, { 'location/match': '***', 'location/token': '***' });
 });
+
+test('a finding’s own secret is hidden however much else the finding quotes', () => {
+  const text = Array.from({ length: 600 }, (_, line) => `some_long_name_${line} = "${line}"`).join(
+    '\n',
+  );
+  for (const value of VALUES) {
+    const more = { message: `it is ${value}`, evidence: text };
+    assertHidden(inCtis(secret(more, { snippet: `password: ${value}` })), value, 'CTIS');
+    const places = [
+      at('conf/app.yml', { startLine: 4, snippet: { text: `password: ${value}` } }),
+      at('b.yml', { startLine: 1, snippet: { text } }),
+    ];
+    const said = { text: `it is ${value}` };
+    assertHidden(inSarif({ message: said, locations: places }), value, 'SARIF');
+  }
+});
