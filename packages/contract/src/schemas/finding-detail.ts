@@ -198,6 +198,8 @@ export interface DetailSuppression {
   /** `accepted` where the report gives none (SARIF 2.1.0 §3.35.3). */
   status: string;
   justification?: string;
+  /** Beside a justification (CTIS §2.7). */
+  reason?: string;
   by?: string;
   at?: string;
   expires_at?: string;

@@ -46,7 +46,7 @@ export class ComponentSurvey {
       this.idNotes.warn(`${pointer}/id`, 'dependency_id_repeated', detail);
     }
     for (const exact of entry.exactNames) names.addExact(exact, row);
-    names.addBare(entry.name, row);
+    for (const bare of entry.bareNames) names.addBare(bare, row);
   }
 
   /** Takes in the next entry, which can't be used; `value` as it was sent, `undefined` where it wasn't read. */

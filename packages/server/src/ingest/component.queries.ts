@@ -4,16 +4,18 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
 import type { ComponentTable } from '../db/tables.ts';
 
-/** What these components of an asset depend on as they are stored, by their identities. */
-export async function storedEdges(
+/** These components of an asset as they are stored. */
+export async function storedComponents(
   db: Db,
   { tenant_id: tenantId, id: assetId }: { readonly tenant_id: string; readonly id: string },
   identities: readonly string[],
-): Promise<Pick<Selectable<ComponentTable>, 'identity' | 'depends_on'>[]> {
+): Promise<
+  Pick<Selectable<ComponentTable>, 'identity' | 'name' | 'version' | 'depends_on' | 'document'>[]
+> {
   if (identities.length === 0) return [];
   return await db
     .selectFrom('component')
-    .select(['identity', 'depends_on'])
+    .select(['identity', 'name', 'version', 'depends_on', 'document'])
     .where('tenant_id', '=', tenantId)
     .where('asset_id', '=', assetId)
     .where('identity', 'in', identities)

@@ -3,6 +3,8 @@
 // out: an upgrade that stays vulnerable is the same finding. Called by the report readers; pure,
 // linear patterns over bounded texts.
 
+import { withoutCredentials } from './web.rules.ts';
+
 /** A package as a report names it. */
 export interface PackageName {
   readonly purl: string | null;
@@ -74,13 +76,18 @@ export function ecosystemType(word: string): string {
   return ECOSYSTEMS.get(ecosystem) ?? ecosystem;
 }
 
-/** The purl in one spelling, with version and qualifiers; null when it isn't one. */
-export function canonicalPurl(purl: string): string | null {
-  const text = purl.trim();
+/**
+ * The purl in one spelling, with version and qualifiers; null when it isn't one. `beside`: the version that is said beside a
+ * purl without one.
+ */
+export function canonicalPurl(purl: string, beside: string | null = null): string | null {
+  const text = withoutCredentials(purl.trim());
   const bare = purlWithoutVersion(text);
   if (bare === null) return null;
   const end = text.search(/[?#]/);
-  const version = packageOfPurl(text)?.version ?? null;
+  const said =
+    beside === null ? null : encodeURIComponent(beside.toWellFormed()).replaceAll('%3A', ':');
+  const version = packageOfPurl(text)?.version ?? said;
   return `${bare}${version === null ? '' : `@${version}`}${end === -1 ? '' : text.slice(end)}`;
 }
 
@@ -101,7 +108,7 @@ export function packageOfPurl(purl: string): PackageName | null {
   const text = purl.trim().split(/[?#]/, 1)[0] ?? '';
   const at = text.lastIndexOf('@');
   return {
-    purl: purl.trim(),
+    purl: withoutCredentials(purl.trim()),
     ecosystem: bare.slice(4, bare.indexOf('/')),
     name: name.replace(/^%40/, '@'),
     version: at > text.lastIndexOf('/') ? text.slice(at + 1) || null : null,

@@ -1,11 +1,12 @@
 // The dependencies of a report become components of its first asset, with their graph: they are read again once all of them
 // are known by name, because they may refer to those that come later, and written in slices as they come; no more than a
-// slice of them is held. One that a report lists several times is one component: its last entry counts, and its edges add
+// slice of them is held. One that a report lists several times is one component: its entries are united, and its edges add
 // up. Called by the ingest story, rehearse.ts, and for reports that are refused.
 
 import type { Db } from '../db/db.ts';
 import { assert, present } from '../lib/assert.ts';
-import { countComponents, storedEdges } from './component.queries.ts';
+import { countComponents, storedComponents } from './component.queries.ts';
+import { unitedComponent } from './component-uniting.rules.ts';
 import { DEPENDS_ON_MAX, edgesOf } from './ctis-components.decode.ts';
 import { parseItem } from './document-parse.decode.ts';
 import type { ComponentDraft } from './draft.rules.ts';
@@ -134,19 +135,19 @@ type Component = Omit<ComponentDraft, 'document'> & { readonly document: string 
 
 /** Components that follow each other in a report, each once. */
 class ComponentSlice {
-  readonly #components = new Map<string, Component>();
+  /** The entries of each. */
+  readonly #components = new Map<string, Component[]>();
   readonly #again = new Set<string>();
   #chars = 0;
-  #leftOut = 0;
 
   add(draft: ComponentDraft, isFirst: boolean): void {
     const { identity } = draft;
     const same = this.#components.get(identity);
     if (same === undefined && !isFirst) this.#again.add(identity);
-    const { edges, leftOut } = addedUp(same?.dependsOn ?? [], draft.dependsOn);
     const document = JSON.stringify(draft.document);
-    this.#components.set(identity, { ...draft, dependsOn: edges, document });
-    this.#leftOut += leftOut;
+    const component = { ...draft, document };
+    if (same === undefined) this.#components.set(identity, [component]);
+    else same.push(component);
     this.#chars += draft.dependsOn.reduce((sum, edge) => sum + edge.length, document.length);
   }
 
@@ -160,11 +161,11 @@ class ComponentSlice {
 
   /** Edges beyond the bound of what is known so far. */
   get leftOut(): number {
-    return this.#leftOut;
+    return [...this.#components.values()].reduce((sum, same) => sum + united(same).leftOut, 0);
   }
 
-  /** In one order for all uploads: so that no two of them wait for each other. */
-  get inOrder(): Component[] {
+  /** The entries of each, in one order for all uploads: so that no two of them wait for each other. */
+  get inOrder(): Component[][] {
     return inOrder(this.#components);
   }
 
@@ -179,15 +180,24 @@ class ComponentSlice {
   }
 }
 
-/** Edges of two entries of one component, each once. */
-function addedUp(
-  edges: readonly string[],
-  more: readonly string[],
-): { edges: readonly string[]; leftOut: number } {
-  if (edges.length === 0) return { edges: more, leftOut: 0 };
-  const all = [...new Set([...edges, ...more])];
-  const leftOut = Math.max(0, all.length - DEPENDS_ON_MAX);
-  return { edges: all.slice(0, DEPENDS_ON_MAX), leftOut };
+/** Entries of one component as one, each edge once; of edges beyond the bound only how many there are. */
+function united(same: readonly Component[]): { component: Component; leftOut: number } {
+  const [only] = same;
+  if (only !== undefined && same.length === 1) return { component: only, leftOut: 0 };
+  const drafts = same.map((one) => ({
+    ...one,
+    document: JSON.parse(one.document) as ComponentDraft['document'],
+  }));
+  const { document, dependsOn, ...component } = unitedComponent(drafts);
+  const edges = [...new Set(dependsOn)];
+  return {
+    component: {
+      ...component,
+      dependsOn: edges.slice(0, DEPENDS_ON_MAX),
+      document: JSON.stringify(document),
+    },
+    leftOut: Math.max(0, edges.length - DEPENDS_ON_MAX),
+  };
 }
 
 async function writeSlice(
@@ -196,21 +206,23 @@ async function writeSlice(
   home: AssetRow,
   slice: ComponentSlice,
 ): Promise<SavedSlice> {
-  const before = new Map<string, string[]>();
-  for (const { identity, depends_on: edges } of await storedEdges(tx, home, slice.again)) {
-    before.set(identity, JSON.parse(edges) as string[]);
+  const before = new Map<string, Component>();
+  for (const { depends_on: edges, ...stored } of await storedComponents(tx, home, slice.again)) {
+    before.set(stored.identity, { ...stored, dependsOn: JSON.parse(edges) as string[] });
   }
-  let { leftOut } = slice;
-  const rows = slice.inOrder.map(({ identity, name, version, dependsOn, document }) => {
-    const all = addedUp(before.get(identity) ?? [], dependsOn);
+  let leftOut = 0;
+  const rows = slice.inOrder.map((same) => {
+    const known = before.get(present(same[0], 'an entry').identity);
+    const all = united(known === undefined ? same : [known, ...same]);
     leftOut += all.leftOut;
+    const { identity, name, version, dependsOn, document } = all.component;
     return {
       tenant_id: upload.tenant_id,
       asset_id: home.id,
       identity,
       name,
       version,
-      depends_on: JSON.stringify(all.edges),
+      depends_on: JSON.stringify(dependsOn),
       document,
       first_seen_at: upload.received_at,
       last_seen_at: upload.received_at,

@@ -34,10 +34,12 @@ export function readComponent(
   const ecosystem = stringOf(raw.ecosystem);
   const type = ecosystem === null ? 'other' : ecosystemType(ecosystem);
   const named = `${type}/${name}${version === null ? '' : `@${version}`}`;
-  const canonical = purl === null ? null : canonicalPurl(purl);
+  const canonical = purl === null ? null : canonicalPurl(purl, version);
   const identity = canonical ?? notes.text(named, limits.pathCharsMax);
-  const exact = [raw.uid, raw.purl, identity].flatMap((one) => stringOf(one)?.trim() ?? []);
+  const exact = [raw.uid, identity].flatMap((one) => stringOf(one)?.trim() ?? []);
   if (version !== null) exact.push(`${name}@${version}`);
+  // A purl may come without the version that is said beside it.
+  const bare = canonicalPurl(stringOf(raw.purl) ?? '');
   return {
     identity,
     name,
@@ -45,13 +47,15 @@ export function readComponent(
     document: () => boundedBag(raw, notes, newBudget()) ?? {},
     id: stringOf(raw.id)?.trim() ?? null,
     exactNames: new Set(exact),
+    bareNames: bare === null ? [name] : [name, bare],
     dependsOn: stringsOf(raw.depends_on),
   };
 }
 
 /**
  * The identities that a component, which is this row of `names`, depends on, each once; what names no other component is a
- * warning. A bare name means nothing where several components have it.
+ * warning. A bare name or purl means nothing where
+ * several components have it.
  */
 export function edgesOf(
   { dependsOn }: ComponentEntry,

@@ -179,16 +179,18 @@ const NO_COMPONENT = { purl: null, ecosystem: null, name: '', version: null };
 function suppressionDetail(suppression: JsonObject, pass: CtisPass): DetailSuppression {
   const { notes } = pass;
   const detail: DetailSuppression = { status: notes.text(suppressionStatus(suppression), 64) };
+  const justification = stringOf(suppression.justification);
   const texts = [
     ['kind', suppression.kind],
-    ['justification', suppression.justification ?? suppression.reason],
+    ['justification', justification ?? suppression.reason],
+    ['reason', justification === null ? null : suppression.reason],
     ['by', suppression.suppressed_by],
     ['at', suppression.suppressed_at],
     ['expires_at', suppression.expires_at],
   ] as const;
   for (const [name, value] of texts) {
     const text = notes.textOf(value, limits.messageCharsMax);
-    if (text !== null) detail[name] = text;
+    if (text !== null) detail[name] = maskSaid(text);
   }
   return detail;
 }
@@ -202,12 +204,12 @@ function addObjects(detail: FindingDetail, judged: Judged, pass: CtisPass): void
   const bags = [
     ['vulnerability', parts.vulnerability],
     ['secret', maskedSecret(parts.secret)],
-    ['misconfiguration', parts.misconfiguration],
+    ['misconfiguration', unsaid(parts.misconfiguration)],
     ['compliance', parts.compliance],
-    ['web3', finding.web3],
+    ['web3', unsaid(finding.web3)],
     ['network', finding.network],
     ['web', redactedWeb(finding.web)],
-    ['remediation', remediationOf(parts)],
+    ['remediation', unsaid(remediationOf(parts))],
   ] as const;
   for (const [name, value] of bags) {
     const bag = boundedBag(value, notes, budget);
@@ -228,6 +230,23 @@ function addObjects(detail: FindingDetail, judged: Judged, pass: CtisPass): void
   if (properties !== undefined) detail.properties = properties;
   const rest = boundedBag(unknownMembers('finding', finding), notes, budget);
   if (rest !== undefined) detail.unknown = rest;
+}
+
+/** Members that quote configurations and code; the others of their objects are prose. */
+const QUOTING: ReadonlySet<string> = new Set(
+  'actual expected cause query code fix_code tx_data replacement'.split(' '),
+);
+
+/** A copy in which nothing is assigned to a name of credentials; depth is bounded by the parser (contract §2). */
+function unsaid(value: unknown, name = ''): unknown {
+  if (typeof value === 'string')
+    return QUOTING.has(name) ? maskAssignments(value) : maskSaid(value);
+  if (Array.isArray(value)) return value.map((entry) => unsaid(entry, name));
+  const object = objectOf(value);
+  if (object === null) return value;
+  return Object.fromEntries(
+    Object.entries(object).map(([member, entry]) => [member, unsaid(entry, member)]),
+  );
 }
 
 /** `recommendation` beside the finding is a known wrong place (CTIS §8, item 21). */

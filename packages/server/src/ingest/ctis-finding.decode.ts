@@ -20,7 +20,7 @@ import { type Hidden, hiddenOf, SECRET_TYPES, withoutHidden } from './ctis-secre
 import { severityOf } from './ctis-severity.decode.ts';
 import type { FindingDraft, Item } from './draft.rules.ts';
 import { maskSaid } from './masking.rules.ts';
-import { listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
 const NO_PROBLEM_KINDS: ReadonlySet<string> = new Set([
   'pass',
@@ -55,10 +55,22 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
     const rejection = { pointer: `${pointer}/title`, code: 'title_missing', detail };
     return { outcome: 'rejected', rejection };
   }
-  return {
-    outcome: 'finding',
-    draft: draftOf({ parts, ruleId, title: title.trim(), hidden }, pointer, pass),
+  const named = {
+    parts,
+    ruleId,
+    title: title.trim(),
+    hidden,
+    unmasked: unmaskedSaid(raw, finding),
   };
+  return { outcome: 'finding', draft: draftOf(named, pointer, pass) };
+}
+
+/** What is masked in its words may be all that tells a secret from another; null where nothing is. */
+function unmaskedSaid(raw: JsonObject, shown: JsonObject): string | null {
+  const [own, masked] = [raw, shown].map(
+    (one) => stringOf(one.message) ?? stringOf(one.description),
+  );
+  return own === masked ? null : (own ?? null);
 }
 
 /** A finding that can be called something. */
@@ -67,22 +79,33 @@ interface Named {
   readonly ruleId: string | null;
   readonly title: string;
   readonly hidden: Hidden | null;
+  /** The message of a finding of a secret as it was sent, where it is shown otherwise. */
+  readonly unmasked: string | null;
 }
 
 function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
-  const { parts, ruleId, title, hidden } = named;
+  const { parts, ruleId, title, hidden, unmasked } = named;
   const { notes, targets } = pass;
   const { finding } = parts;
   const type = typeOf(parts, pointer, notes);
   const location = readLocation(finding, pass);
   const said = stringOf(finding.message) ?? stringOf(finding.description) ?? title;
-  const subject = subjectOf(parts, type, ruleId ?? '', location, said, hidden);
-  const { severity, from } = severityOf(parts, pointer, notes);
-  const secrets = hidden?.values ?? [];
-  const fields: FingerprintFields = { parts, ruleId: ruleId ?? '', location, title, said, secrets };
-  const fingerprints = readFingerprints(fields, notes);
   const isSecret = hidden?.isSecret === true;
   warnSuppression(parts.suppression, pointer, notes);
+  const secret = isSecret ? { value: hidden.identity ?? unmasked } : null;
+  const subject = subjectOf(parts, type, ruleId ?? '', location, said, secret);
+  const { severity, from } = severityOf(parts, pointer, notes);
+  const secrets = hidden?.own ?? [];
+  const fields: FingerprintFields = {
+    parts,
+    ruleId: ruleId ?? '',
+    location,
+    title,
+    said,
+    secrets,
+    isSecret,
+  };
+  const fingerprints = readFingerprints(fields, notes);
   const judged = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
   return {
     pointer,

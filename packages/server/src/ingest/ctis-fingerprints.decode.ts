@@ -10,6 +10,7 @@ import type { CtisPlace } from './ctis-places.decode.ts';
 import type { RecipeFields } from './ctis-recipes.rules.ts';
 import { publishedIds } from './ctis-identity.decode.ts';
 import { usableFingerprints } from './fingerprints.rules.ts';
+import { MASK } from './masking.rules.ts';
 import { indexOf, type Notes, objectOf, positionOf, stringOf } from './report-notes.decode.ts';
 
 export interface FingerprintFields {
@@ -20,6 +21,7 @@ export interface FingerprintFields {
   readonly said: string;
   /** What the finding hides, for recipes that hash it. */
   readonly secrets: readonly string[];
+  readonly isSecret: boolean;
 }
 
 export interface CtisFingerprints {
@@ -40,7 +42,10 @@ export function readFingerprints(fields: FingerprintFields, notes: Notes): CtisF
   const verdict = sent === null ? null : judgeFingerprint(sent, recipeFieldsOf(fields));
   const weakness = verdict?.weakness ?? null;
   const own = sent === null || weakness !== null ? null : { fingerprint: comparedAs(sent) };
-  const { usable, ignored } = usableFingerprints([own, objectOf(finding.partial_fingerprints)]);
+  // A masked one may be that of several secrets.
+  const hasSecret = fields.isSecret ? (text: string) => text.includes(MASK) : null;
+  const lists = [own, objectOf(finding.partial_fingerprints)];
+  const { usable, ignored } = usableFingerprints(lists, hasSecret);
   return {
     usable,
     base,

@@ -9,7 +9,7 @@ import {
   limits,
 } from '@muster/contract/plain';
 import { type CtisPass, locationDetail, placeOf } from './ctis-places.decode.ts';
-import { maskAssignments, maskSnippet } from './masking.rules.ts';
+import { maskAssignments, maskSaid, maskSnippet } from './masking.rules.ts';
 import {
   indexOf,
   type JsonObject,
@@ -63,7 +63,7 @@ export function flowsOf(value: unknown, hide: boolean, pass: CtisPass): Shown<De
   const isOrdered = new Set(steps.map((one) => one.order)).size === steps.length;
   if (isOrdered) steps.sort((a, b) => a.order - b.order);
   const summary = pass.notes.textOf(flow.summary, STEP_TEXT_CHARS_MAX);
-  const text = summary === null ? {} : { message: summary };
+  const text = summary === null ? {} : { message: maskSaid(summary) };
   return { list: [{ ...text, steps: steps.map((one) => one.step) }], omitted };
 }
 
@@ -81,7 +81,7 @@ function stepOf(raw: JsonObject, role: string, hide: boolean, pass: CtisPass): D
     step.snippet = notes.text(hide ? maskSnippet(content) : content, STEP_TEXT_CHARS_MAX);
   }
   const label = hide ? null : notes.textOf(raw.label ?? raw.notes, STEP_TEXT_CHARS_MAX);
-  if (label !== null) step.message = label;
+  if (label !== null) step.message = maskSaid(label);
   step.role = notes.textOf(raw.type, limits.nameCharsMax) ?? role;
   const name = notes.textOf(raw.function, limits.nameCharsMax);
   if (name !== null) step.function = name;
@@ -140,7 +140,7 @@ export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): Shown<D
       frames.push(frame);
     }
     const message = hide ? null : pass.notes.textOf(stack?.message, STEP_TEXT_CHARS_MAX);
-    const text = message === null ? {} : { message };
+    const text = message === null ? {} : { message: maskSaid(message) };
     if (frames.length > 0) stacks.push({ ...text, frames });
   }
   return { list: stacks, omitted };

@@ -6,7 +6,6 @@ import { type FindingType, limits } from '@muster/contract/plain';
 import { componentIdentity, type PackageName, packageOfPurl } from './component.rules.ts';
 import type { FindingParts } from './ctis-parts.decode.ts';
 import type { CtisPlace } from './ctis-places.decode.ts';
-import type { Hidden } from './ctis-secrets.decode.ts';
 import type { IdentityKind } from './draft.rules.ts';
 import { comparable } from './fingerprints.rules.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from './report-notes.decode.ts';
@@ -26,6 +25,11 @@ export interface CtisSubject {
   readonly component: PackageName | null;
 }
 
+/** A finding about a secret, and what tells it from another; null where the report holds nothing of it. */
+interface Secret {
+  readonly value: string | null;
+}
+
 /**
  * Decides recipe and content: secret → resource, where the finding is about one → component → network → web → code. A
  * control or a resource beside a finding of another type is a mapping: it tells what it is only where nothing else does.
@@ -36,7 +40,7 @@ export function subjectOf(
   ruleId: string,
   location: CtisPlace,
   message: string,
-  hidden: Hidden | null,
+  secret: Secret | null,
 ): CtisSubject {
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): CtisSubject => {
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
@@ -50,8 +54,8 @@ export function subjectOf(
     const also = ids.length > 1 ? { also: ids.sort() } : {};
     return { type, kind, content: known, ...also, component: null };
   };
-  const isSecret = hidden?.isSecret === true && (type === 'secret' || hidden.identity !== null);
-  if (isSecret) return subject('secret', [hidden.identity]);
+  const isSecret = secret !== null && (type === 'secret' || secret.value !== null);
+  if (isSecret) return subject('secret', [secret.value]);
   const resource = resourceOf(parts);
   const isAboutResource = type === 'misconfiguration' || type === 'compliance';
   if (resource !== null && isAboutResource) return subject('resource', resource);

@@ -2,16 +2,10 @@
 // them. What the rest of the reader sees, keeps, warns about or rejects is what this file lets through; the value
 // itself goes into the keyed hash of the finding's identity and nowhere else. Called by ctis-finding.decode.ts first.
 
+import { CTIS_ALIASES, type CtisObject, ctisShape, wordKey } from '@muster/contract/plain';
 import { maskForms, maskRandom } from './credential-forms.rules.ts';
 import { isBlank } from './ctis-members.decode.ts';
-import {
-  isCredentialName,
-  isMasked,
-  isTelling,
-  MASK,
-  maskOccurrences,
-  maskSnippet,
-} from './masking.rules.ts';
+import { isCredentialName, isMasked, isTelling, MASK, maskSnippet } from './masking.rules.ts';
 import {
   entriesIn,
   indexOf,
@@ -24,25 +18,34 @@ import {
   stringsOf,
 } from './report-notes.decode.ts';
 import { secretRuleOf, showsForm } from './secret-rule.rules.ts';
+import {
+  addAssigned,
+  addBag,
+  addSaid,
+  addSnippet,
+  isNoPath,
+  maskedBag,
+  type SecretValues,
+  withoutKnown,
+  withoutValues,
+  withSpellings,
+} from './secret-values.rules.ts';
 import { cwesIn, vulnerabilityIdsIn } from './weakness.rules.ts';
 
 /** What a finding must not show. */
 export interface Hidden {
-  /** Longest first, so that a value is masked before its parts are. */
-  readonly values: readonly string[];
-  /** Those of `values` that can't be a word or a part of a path: they are masked in identifiers, too. */
-  readonly certain: readonly string[];
+  readonly values: SecretValues;
+  /** Those of `values` that can't be a word or a part of a path: they are masked in what names something, too. */
+  readonly certain: SecretValues;
+  /** Those that neither rule nor path show anyway: they are masked in ids and fingerprints. */
+  readonly unsaid: SecretValues;
+  /** Those of its own place and of its `secret`, which recipes of fingerprints may have hashed. */
+  readonly own: SecretValues;
   /** What tells this secret from another; null where the report holds nothing of it. */
   readonly identity: string | null;
   /** True for findings about a secret: their snippets are masked whole. */
   readonly isSecret: boolean;
 }
-
-/** Findings hold a handful; a document that names more is not masked by looking for each in each text. */
-const VALUES_MAX = 256;
-/** Shorter ones can't be told from words. */
-const VALUE_CHARS_MIN = 6;
-const SNIPPET_LINES_MAX = 200;
 
 /** Words for the type `secret`. */
 export const SECRET_TYPES: ReadonlySet<string> = new Set([
@@ -51,6 +54,10 @@ export const SECRET_TYPES: ReadonlySet<string> = new Set([
   'credential',
   'credentials',
 ]);
+
+/** Tags that say of a finding, or of its rule, that it is about a secret. */
+const isSecretTag = (tag: unknown): boolean =>
+  typeof tag === 'string' && /^secrets?$/i.test(tag.trim());
 
 /** What the finding must not show; null for most: they hold nothing secret. */
 export function hiddenOf(finding: JsonObject): Hidden | null {
@@ -63,30 +70,66 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   if (!isSecret && items.length === 0) return null;
   const found = new Set<string>();
   let identity: string | null = null;
+  let own: SecretValues = [];
+  const location = soleObjectOf(finding.location);
+  const openly = [finding.rule_id, finding.rule_name, location?.path].map(stringOf).join('\n');
   if (isSecret) {
-    const location = soleObjectOf(finding.location);
     const snippet = stringOf(location?.snippet)?.trim() ?? null;
-    for (const text of [snippet, stringOf(location?.context_snippet)]) addSnippet(text, found);
+    // Its own come first: there is a bound.
     const stated = statedValues(secret);
     for (const value of stated) found.add(value);
+    for (const text of [snippet, stringOf(location?.context_snippet)]) addSnippet(text, found);
     const masked = stringOf(secret?.masked_value);
     const telling = masked !== null && isTelling(masked) ? masked : null;
     if (telling !== null) addUnmasked(telling, finding, found);
+    own = withSpellings(found);
+    for (const text of SENTENCES) addSaid(stringOf(finding[text]) ?? '', openly, found);
+    collect('finding', finding, found);
     identity = snippet !== null && !isMasked(snippet) ? snippet : (stated[0] ?? telling);
   }
   for (const item of items) addEvidence(objectOf(item), found);
   const values = withSpellings(found);
   if (values.length === 0 && !isSecret) return null;
-  return { values, certain: values.filter(isCertain), identity, isSecret };
+  const certain = values.filter(isNoPath);
+  const unsaid = values.filter((value) => isNoPath(value) || !openly.includes(value));
+  return { values, certain, unsaid, own, identity, isSecret };
+}
+
+/** Members that say in words what was found. */
+const SENTENCES = ['title', 'message', 'description'] as const;
+
+/** What the places and bags of a finding quote; depth is bounded by the shapes. */
+function collect(kind: CtisObject, object: JsonObject, found: Set<string>): void {
+  for (const [name, value] of Object.entries(object)) {
+    const rule = ruleOf(kind, name);
+    if (CODE.has(name) || name === 'evidence') addSnippet(stringOf(value), found);
+    if (rule === undefined || FREE.has(name)) addBag({ [name]: value }, found);
+    else if (rule.shape !== null) {
+      for (const entry of entriesIn(value)) {
+        const part = objectOf(entry);
+        if (part !== null) collect(rule.shape, part, found);
+      }
+    }
+  }
+}
+
+/** What a member holds, under its right name or a wrong one; `undefined` for members that CTIS doesn't have. */
+function ruleOf(kind: CtisObject, name: string) {
+  const shape = ctisShape(kind);
+  // `recommendation` beside the finding is read, too (CTIS §8, item 21).
+  const known = kind === 'finding' && name === 'recommendation' ? 'description' : name;
+  return shape.get(known) ?? shape.get(CTIS_ALIASES[kind]?.get(name) ?? '');
 }
 
 /** True where a rule about secrets found one in a file, whatever the finding's type; sites and packages have none. */
 function isSecretByRule(finding: JsonObject): boolean {
-  const names = [stringOf(finding.rule_id), stringOf(finding.rule_name)];
+  const names = [stringOf(finding.rule_id), stringOf(finding.rule_name), stringOf(finding.title)];
   const vulnerability = soleObjectOf(finding.vulnerability);
   const cwes = [...listOf(vulnerability?.cwe_ids), vulnerability?.cwe_id];
   const numbers = cwes.filter((cwe) => typeof cwe === 'string' && /798|259|321/.test(cwe));
-  const rule = secretRuleOf(names, numbers.length === 0 ? [] : cwesIn(numbers as string[]));
+  const isTagged = listOf(finding.tags).some((tag) => isSecretTag(tag));
+  const byName = secretRuleOf(names, numbers.length === 0 ? [] : cwesIn(numbers as string[]));
+  const rule = isTagged ? 'yes' : byName;
   if (rule === 'no') return false;
   const isElsewhere =
     finding.web !== undefined ||
@@ -99,22 +142,6 @@ function isSecretByRule(finding: JsonObject): boolean {
   return !isElsewhere && (rule === 'yes' || showsForm(finding));
 }
 
-/** Letters and digits without blanks, and no file name. */
-const isCertain = (value: string): boolean =>
-  /^(?=.*\d)(?=.*[A-Za-z])\S{12,}$/.test(value) && !/\.[A-Za-z]{1,5}$/.test(value);
-
-/** The ways in which a value may stand in other texts, longest first. */
-export function withSpellings(found: ReadonlySet<string>): string[] {
-  const values = new Set<string>();
-  for (const value of found) {
-    if (value.length < VALUE_CHARS_MIN || isMasked(value)) continue;
-    values.add(value);
-    values.add(encodeURIComponent(value.toWellFormed()));
-    values.add(JSON.stringify(value).slice(1, -1));
-  }
-  return [...values].sort((a, b) => b.length - a.length).slice(0, VALUES_MAX);
-}
-
 /** Values that the secret's own object states, against the rules (CTIS §2.5, secret hygiene). */
 function statedValues(secret: JsonObject | null): string[] {
   return Object.entries(secret ?? {}).flatMap(([name, value]) => {
@@ -122,35 +149,6 @@ function statedValues(secret: JsonObject | null): string[] {
     const text = isValue ? stringOf(value)?.trim() : undefined;
     return text === undefined || isMasked(text) ? [] : [text];
   });
-}
-
-/** `name = value`, `name: value`, `export NAME=value` and their like. */
-const ASSIGNED = /^(?:[a-z]{2,8} +){0,2}[\w.$[\]"'-]{1,80} {0,8}(?::=|=>|[=:]) {0,8}(\S.*)$/i;
-const QUOTED = /(["'`])((?:(?!\1).){6,2048})\1/g;
-
-/** The snippet of a secret finding: as a whole, and what in it can be the value. */
-export function addSnippet(snippet: string | null, found: Set<string>): void {
-  const text = snippet?.trim() ?? '';
-  if (text === '' || isMasked(text)) return;
-  found.add(text);
-  const lines = text.split(/\r?\n/).slice(0, SNIPPET_LINES_MAX);
-  for (const line of lines) {
-    const trimmed = line.trim();
-    if (lines.length > 1 && trimmed.length >= 16) found.add(trimmed);
-    for (const quoted of trimmed.matchAll(QUOTED)) addAssigned(quoted[2] ?? '', found);
-    addAssigned(trimmed, found);
-    for (const token of trimmed.split(/[\s"'`=:,;&()<>{}[\]]+/)) {
-      if (token.length >= 8 && /\d/.test(token) && /[A-Za-z]/.test(token)) found.add(token);
-    }
-  }
-}
-
-/** What is assigned, without quotes; of several words the last too (`Bearer …`). */
-function addAssigned(text: string, found: Set<string>): void {
-  const value = (ASSIGNED.exec(text)?.[1] ?? text).replace(/^["'`]+|["'`;,)]+$/g, '').trim();
-  found.add(value);
-  const last = value.slice(value.lastIndexOf(' ') + 1);
-  if (last.length >= 8) found.add(last);
 }
 
 /** Characters that a mask has to leave, both ends together, to tell one word from all others. */
@@ -216,10 +214,15 @@ export function valueAt(value: unknown, pointer: string): unknown {
   return here;
 }
 
-/** Members by which things are found again: only values that can't be anything else are masked in them. */
+/** Members that name something: only values that can't be anything else are masked in them. */
+const NAMES: ReadonlySet<string> = new Set(
+  `type severity kind rule_id asset_ref asset_value asset_type path uri pointer purl
+    package`.split(/\s+/),
+);
+
+/** Members by which things are found again, that may be made of a path, a rule and the value. */
 const IDENTIFIERS: ReadonlySet<string> = new Set(
-  `id type severity kind rule_id asset_ref asset_value asset_type path uri fingerprint
-    partial_fingerprints correlation_id pointer secret_type purl package`.split(/\s+/),
+  'id fingerprint partial_fingerprints correlation_id'.split(' '),
 );
 
 /** Members of a secret finding that are code or output, and may hold the value in parts. */
@@ -227,35 +230,65 @@ const CODE: ReadonlySet<string> = new Set(
   'snippet context_snippet content body text command'.split(' '),
 );
 
+/** Members of CTIS objects that hold what the producer likes. */
+const FREE: ReadonlySet<string> = new Set(['properties', 'source_extra', 'data']);
+
 /** Names of addresses: words and ids in them look random. */
 const ADDRESS = /(?:ur[il]s?|references|commit_sha|fingerprints?)$/i;
 
 /** The finding as it may be seen: a copy in which nothing hidden can be read. */
 export function withoutHidden(finding: JsonObject, hidden: Hidden): JsonObject {
-  return masked(finding, 'finding', hidden) as JsonObject;
+  return hidden.isSecret
+    ? maskedObject('finding', finding, hidden)
+    : (masked(finding, 'finding', hidden) as JsonObject);
+}
+
+/** An object of a secret finding: of members that CTIS doesn't have nothing is kept but their names. */
+function maskedObject(kind: CtisObject, object: JsonObject, hidden: Hidden): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => {
+      const rule = ruleOf(kind, name);
+      if (rule === undefined) {
+        return [withoutValues(name, hidden.values, true), isBlank(value) ? value : MASK];
+      }
+      const { shape, words } = rule;
+      if (shape !== null) return [name, maskedObjects(value, name, shape, hidden)];
+      if (words === null || typeof value !== 'string') return [name, masked(value, name, hidden)];
+      // What is none of the words is a text as any other.
+      return [name, words.has(wordKey(value)) ? value : withoutValues(value, hidden.values, true)];
+    }),
+  );
+}
+
+function maskedObjects(value: unknown, name: string, kind: CtisObject, hidden: Hidden): unknown {
+  const object = objectOf(value);
+  if (object !== null) return maskedObject(kind, object, hidden);
+  if (!Array.isArray(value)) return masked(value, name, hidden);
+  return value.map((entry) => maskedObjects(entry, name, kind, hidden));
 }
 
 /** Depth is bounded by the parser (contract §2). */
 function masked(value: unknown, name: string, hidden: Hidden): unknown {
-  if (typeof value === 'string') {
-    if (hidden.isSecret && CODE.has(name)) return maskSnippet(value);
-    const isIdentifier = IDENTIFIERS.has(name);
-    const values = isIdentifier ? hidden.certain : hidden.values;
-    const text = values.reduce((rest, secret) => maskOccurrences(rest, secret), value);
-    if (!hidden.isSecret) return text;
-    return isIdentifier || ADDRESS.test(name) ? maskForms(text) : maskRandom(maskForms(text));
-  }
+  if (typeof value === 'string') return maskedText(value, name, hidden);
   if (Array.isArray(value)) return value.map((entry) => masked(entry, name, hidden));
   const object = objectOf(value);
   if (object === null) return value;
+  const isFingerprints = name === 'partial_fingerprints';
+  if (hidden.isSecret && !isFingerprints) return maskedBag(object, hidden.values);
   return Object.fromEntries(
-    Object.entries(object).map(([member, entry]) => {
-      const isText = name === 'secret' && typeof entry === 'string';
-      // A value that the secret states is masked however short it is.
-      const isStated = isText && (member === 'value' || isCredentialName(member));
-      if (isStated) return [member, MASK];
-      const shown = hidden.isSecret ? maskForms(member) : member;
-      return [shown, masked(entry, name === 'partial_fingerprints' ? name : member, hidden)];
-    }),
+    Object.entries(object).map(([member, entry]) => [
+      hidden.isSecret ? maskForms(withoutKnown(member, hidden.unsaid)) : member,
+      masked(entry, isFingerprints ? name : member, hidden),
+    ]),
   );
+}
+
+function maskedText(text: string, name: string, hidden: Hidden): string {
+  const { isSecret, certain, unsaid, values } = hidden;
+  if (isSecret && CODE.has(name)) return maskSnippet(text);
+  const isName = NAMES.has(name);
+  const isId = IDENTIFIERS.has(name);
+  const shown = withoutKnown(text, isName ? certain : isId ? unsaid : values);
+  if (!isSecret) return shown;
+  return isName || isId || ADDRESS.test(name) ? maskForms(shown) : maskRandom(maskForms(shown));
 }

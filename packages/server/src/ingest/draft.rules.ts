@@ -180,8 +180,10 @@ export interface ComponentEntry {
   readonly document: () => Readonly<Record<string, unknown>>;
   /** The report's own id for it. */
   readonly id: string | null;
-  /** What else it is called, without any doubt; its name alone may be that of several. */
+  /** What else it is called, without any doubt. */
   readonly exactNames: ReadonlySet<string>;
+  /** Without a version, so that several may have them. */
+  readonly bareNames: readonly string[];
   /** CTIS §3.3, `depends_on`: ids, purls and names, as sent. */
   readonly dependsOn: readonly string[];
 }

@@ -63,8 +63,13 @@ const QUOTES: ReadonlySet<string> = new Set('match offender raw rawv2'.split(' '
 /** True when a text under this name is to be masked whatever it says. */
 export function isCredentialName(name: string): boolean {
   if (name.length > NAME_CHARS_MAX) return false;
-  return holdsCredential(name) || QUOTES.has(name.toLowerCase().replaceAll(/[-_]/g, ''));
+  return (
+    holdsCredential(name) || QUOTES.has(lastPartOf(name).toLowerCase().replaceAll(/[-_]/g, ''))
+  );
 }
+
+/** What is kept under its place (`location/match`) is called what stands last. */
+const lastPartOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
 /** Longer ones are sentences or data. */
 const NAME_CHARS_MAX = 128;
@@ -95,6 +100,10 @@ const ASSIGNMENT = new RegExp(
 const USER_OPTION =
   /([ \t](?:-u|-U|--(?:proxy-)?user)(?:[ \t]+|=))("[^":<>\r\n]*:[^"<>\r\n]+|'[^':<>\r\n]*:[^'<>\r\n]+|[^\s:"'<>]+:[^\s"'<>]+)/g;
 
+/** `--token …`, `-password "…"`; what begins with a dash is the next option. */
+const OPTION =
+  /(?<![^ \t\r\n"'`])(--?([\w-]{2,64})[ \t]+)("(?:[^"\\\r\n]|\\.)+"|'(?:[^'\\\r\n]|\\.)+'|[^\s"'=:-][^\s"']*)/g;
+
 /** `<password>…</password>`, with its namespace and attributes. */
 const ELEMENT = new RegExp(
   `(<[\\w.:-]{0,64}?(?:${CREDENTIAL_WORDS})[\\w.:-]{0,64}(?:\\s[^<>]*)?>)(?:<!\\[CDATA\\[)?[^<]+`,
@@ -116,6 +125,9 @@ export function maskAssignments(text: string): string {
     .replace(
       USER_OPTION,
       (_, option: string, pair: string) => `${option}${pair.split(':', 1)[0]}:${MASK}`,
+    )
+    .replace(OPTION, (whole, option: string, name: string) =>
+      holdsCredential(name) ? `${option}${MASK}` : whole,
     )
     .replace(ELEMENT, `$1${MASK}`)
     .replace(USER_INFO, `$1${MASK}@`);

@@ -8,6 +8,7 @@ import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts'
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { familyOf } from './clean-scan.rules.ts';
 import { scanOf, scannerOf } from './scan-context.rules.ts';
+import { withoutCredentials } from './web.rules.ts';
 
 /** The analysis of one run that went so, before runs of the same tool and category are merged. */
 export function analysisOf(
@@ -79,7 +80,8 @@ export function branchName(ref: string): string {
 /** §3.17.3: everything before the last `/`; what follows it names the single run. */
 function categoryOf(run: JsonObject): string {
   const id = stringOf(objectOf(run.automationDetails)?.id) ?? '';
-  return id.slice(0, Math.max(0, id.lastIndexOf('/'))).trim();
+  // CI systems put the address of a job there.
+  return withoutCredentials(id.slice(0, Math.max(0, id.lastIndexOf('/'))).trim());
 }
 
 /** §3.23: the first repository that has an address. */

@@ -14,10 +14,19 @@ import {
 import type { IdentityKind } from './draft.rules.ts';
 import { comparable } from './fingerprints.rules.ts';
 import { isCredentialName, isMasked } from './masking.rules.ts';
-import { type JsonObject, indexOf, listOf, objectOf, stringOf } from './report-notes.decode.ts';
+import {
+  type JsonObject,
+  indexOf,
+  listOf,
+  type Notes,
+  objectOf,
+  stringOf,
+} from './report-notes.decode.ts';
+import { tagsOf } from './sarif-bags.decode.ts';
 import type { ReadLocation } from './sarif-locations.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import { isHttpUri } from './path.rules.ts';
+import type { TaxonBook } from './sarif-taxa.decode.ts';
 import { type SecretRule, secretRuleOf, showsForm } from './secret-rule.rules.ts';
 import { canonicalVulnerabilityId } from './weakness.rules.ts';
 import { redactUrl, webPlaceOf } from './web.rules.ts';
@@ -40,12 +49,16 @@ export interface RunFacts {
   readonly webRequests: readonly unknown[];
   /** The types of rules, each decided once, as long as the rule is remembered. */
   readonly types: WeakMap<RuleFacts, RuleKind>;
+  readonly rules: { readonly taxa: TaxonBook };
+  readonly notes: Notes;
 }
 
 /** What a rule makes of its findings: their type, unless it is a rule about secrets. */
 export interface RuleKind {
   readonly type: FindingType;
   readonly aboutSecrets: SecretRule;
+  /** False where no finding of the rule is about a secret in a file, whatever it says itself. */
+  readonly mayBeSecret: boolean;
 }
 
 /** Patterns over the tool family (lower-case driver name). */
@@ -87,20 +100,42 @@ function kindOf(tool: string, rule: RuleFacts): RuleKind {
     COMPONENT_TOOL.test(tool) ||
     VULNERABILITY_RULE.test(rule.id) ||
     rule.vulnerabilityIds.length > 0;
-  if (type === 'secret' || isPackaged) return { type, aboutSecrets: 'no' };
+  const mayBeSecret = type !== 'secret' && !isPackaged;
+  if (!mayBeSecret) return { type, aboutSecrets: 'no', mayBeSecret };
   const { id, name, title, weaknesses } = rule;
-  return { type, aboutSecrets: secretRuleOf([id, name, title], weaknesses.cwe) };
+  return { type, aboutSecrets: secretRuleOf([id, name, title], weaknesses.cwe), mayBeSecret };
 }
 
 /** True where a rule about secrets found one in a file; on a site they are known by the address. */
 function isSecretOfFile(
   result: JsonObject,
-  { aboutSecrets }: RuleKind,
+  { aboutSecrets, mayBeSecret }: RuleKind,
   location: ReadLocation | null,
+  run: RunFacts,
 ): boolean {
-  if (aboutSecrets === 'no' || (location !== null && location.place.rawUrl !== null)) return false;
-  return aboutSecrets === 'yes' || showsForm(result);
+  if (!mayBeSecret || (location !== null && location.place.rawUrl !== null)) return false;
+  if (aboutSecrets === 'yes' || isClassifiedSecret(result, run)) return true;
+  return aboutSecrets === 'maybe' && showsForm(result);
 }
+
+/** §3.27.8: a result may be classified where its rule isn't. Few are, so that a cheap look comes first. */
+function isClassifiedSecret(result: JsonObject, { rules, notes }: RunFacts): boolean {
+  const properties = objectOf(result.properties);
+  const maySay = (name: string): boolean => mayNameSecret(properties?.[name]);
+  if (result.taxa === undefined && (properties === null || !CLASSIFYING.some(maySay))) return false;
+  const tags = tagsOf(properties);
+  // What is left out of them is told where they are shown.
+  const { cwe } = notes.quietly(() => rules.taxa.of(result, properties, tags));
+  return secretRuleOf([], cwe) === 'yes' || tags.some((tag) => /^secrets?$/i.test(tag));
+}
+
+/** Properties that may name a weakness, or that it is about a secret. */
+const CLASSIFYING = ['tags', 'cwe', 'cwes', 'cweIds', 'cwe_id', 'cwe_ids', 'CWE'];
+
+const mayNameSecret = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? /798|259|321|secret/i.test(value)
+    : Array.isArray(value) && value.some(mayNameSecret);
 
 /** Decides type, recipe and content of one result. */
 export function subjectOf(
@@ -113,7 +148,7 @@ export function subjectOf(
 ): Subject {
   const ofRule = run.types.get(rule) ?? kindOf(tool, rule);
   run.types.set(rule, ofRule);
-  const type = isSecretOfFile(result, ofRule, location) ? 'secret' : ofRule.type;
+  const type = isSecretOfFile(result, ofRule, location, run) ? 'secret' : ofRule.type;
   const subject = (kind: IdentityKind, content: readonly (string | null)[]): Subject => {
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');

@@ -25,14 +25,10 @@ import { suppressionsOf } from './sarif-provenance.decode.ts';
 import type { RuleFacts } from './sarif-rules.decode.ts';
 import type { SarifRun } from './sarif-run.decode.ts';
 import { samenessTexts } from './sarif-sameness.decode.ts';
-import {
-  secretValuesOf,
-  showsSecret,
-  withoutSecretNames,
-  withoutSecrets,
-} from './sarif-secrets.decode.ts';
+import { secretValuesOf, withoutSecretNames, withoutSecrets } from './sarif-secrets.decode.ts';
 import { type LevelFrom, readSaid, severityOf } from './sarif-severity.decode.ts';
 import { checkedResult } from './sarif-shape.decode.ts';
+import { showsSecret } from './secret-values.rules.ts';
 import { isLevel, severityOfWord } from './severity.rules.ts';
 
 /** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
@@ -85,7 +81,9 @@ interface Known {
 
 /** Everything but the identity is read anew, from what may be shown of the result. */
 function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
-  const values = secretValuesOf(result, known.location?.snippet ?? null, known.message);
+  const { rule, location, message } = known;
+  const openly = [rule.id, rule.name, rule.title, location?.place.path].join('\n');
+  const values = secretValuesOf(result, location?.snippet ?? null, message, openly);
   const shown = withoutSecrets(result, values);
   const said = messageText(shown.message, known.rule);
   const read = {

@@ -5,6 +5,7 @@
 
 import type { DetailRule } from '@muster/contract/plain';
 import { limits } from '@muster/contract/plain';
+import { maskSaid } from './masking.rules.ts';
 import {
   indexOf,
   type JsonObject,
@@ -231,7 +232,7 @@ export class RuleBook {
     const textOf = (member: 'shortDescription' | 'fullDescription' | 'help'): string | null => {
       for (const one of [raw, ...other.rules]) {
         const text = textOfMultiformat(one?.[member]);
-        if (text !== null) return text;
+        if (text !== null) return maskSaid(text);
       }
       return null;
     };

@@ -3,6 +3,7 @@
 // Total: what isn't a URL comes back cleaned or null. Called by the report readers.
 
 import { isCredentialName, MASK } from './masking.rules.ts';
+import { decodePercentOnce } from './path.rules.ts';
 
 /** The parts of a web address that identify a place on a site. */
 export interface WebPlace {
@@ -46,15 +47,33 @@ const SIGNING = /^(?:key|sig|signature|code)$|signature$/i;
 
 /**
  * A link as it may be stored: without user info (RFC 3986 §3.2.1), credentials in query and fragment masked, otherwise
- * as it is, so that it still leads where it led. A text that is no URL comes back as it is.
+ * as it is, so that it still leads where it led; so are the links that a purl has. A text that is neither comes back as it is.
  */
 export function withoutCredentials(text: string): string {
+  return text.startsWith('pkg:') ? purlWithoutCredentials(text) : linkWithoutCredentials(text);
+}
+
+function linkWithoutCredentials(text: string): string {
   if (!/^\s*[a-z][a-z\d+.:-]{0,64}:\/\//i.test(text)) return text;
   return text
     .replace(/(?<=:\/\/)[^/\\?#]*@/, '')
     .replaceAll(/([?&#])([^=&#?]+)=[^&#]*/g, (whole, mark: string, name: string) =>
       isCredentialName(name) || SIGNING.test(name) ? `${mark}${name}=${MASK}` : whole,
     );
+}
+
+/** Qualifiers of a purl are addresses, as they are or percent-encoded (`vcs_url`, `download_url`; purl-spec, qualifiers). */
+function purlWithoutCredentials(purl: string): string {
+  return purl.replaceAll(
+    /([?&])([^=&#?]+)=([^&#]*)/g,
+    (whole, mark: string, name: string, value: string) => {
+      if (isCredentialName(name)) return `${mark}${name}=${MASK}`;
+      const said = decodePercentOnce(value);
+      const shown = linkWithoutCredentials(said);
+      if (shown === said) return whole;
+      return `${mark}${name}=${said === value ? shown : encodeURIComponent(shown.toWellFormed())}`;
+    },
+  );
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

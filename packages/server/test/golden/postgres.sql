@@ -317,7 +317,7 @@ insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_
 update "endpoint" as "stored" set "document" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."document" else "given"."document" end, "last_seen_at" = case when "stored"."last_seen_at" > "given"."last_seen_at" then "stored"."last_seen_at" else "given"."last_seen_at" end from json_populate_recordset(null::"endpoint", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."asset_id" = "given"."asset_id" and "stored"."identity" = "given"."identity"
 
 -- assets: edges of components
-select "identity", "depends_on" from "component" where "tenant_id" = $1 and "asset_id" = $2 and "identity" in ($3, $4)
+select "identity", "name", "version", "depends_on", "document" from "component" where "tenant_id" = $1 and "asset_id" = $2 and "identity" in ($3, $4)
 
 -- assets: count components
 select count(*) as "stored" from "component" where "tenant_id" = $1 and "asset_id" = $2 and "identity" in ($3, $4)

@@ -269,7 +269,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       },
     ]),
   'assets: edges of components': (db) =>
-    components.storedEdges(db, { tenant_id: ID, id: ID }, ['a', 'b']),
+    components.storedComponents(db, { tenant_id: ID, id: ID }, ['a', 'b']),
   'assets: count components': (db) =>
     components.countComponents(db, { tenant_id: ID, id: ID }, ['a', 'b']),
   'assets: save facts': (db) =>

@@ -126,10 +126,11 @@ for (const backend of BACKENDS) {
     test('what a component depends on adds up over slices, wherever a worker dies between them', async () => {
       const names = Array.from({ length: 2 * SLICE_ROWS }, (_, n) => `library-${n}`);
       const [first = '', ...others] = names;
-      const entry = (name: string, on: string, version = '1') => ({
+      const entry = (name: string, on: string, path = 'a/package-lock.json') => ({
         name,
         purl: `pkg:npm/${name}`,
-        version,
+        version: '1',
+        path,
         depends_on: [on],
       });
       const report = {
@@ -137,16 +138,19 @@ for (const backend of BACKENDS) {
         dependencies: [
           entry(first, 'library-1'),
           ...others.map((name) => entry(name, first)),
-          entry(first, 'library-2', '2'),
-          entry(first, 'library-1', '3'),
+          entry(first, 'library-2', 'b/package-lock.json'),
+          entry(first, 'library-1', 'c/package-lock.json'),
         ],
       };
       const undisturbed = await tellAll([report, report], null);
-      const stored = undisturbed.frame.filter((line) => line.includes('"pkg:npm/library-0"'));
+      const stored = undisturbed.frame.filter((line) => line.includes('"pkg:npm/library-0@1"'));
       const rows = stored.map((line) => JSON.parse(line) as Fields);
-      const shown = rows.find((row) => row['identity'] === 'pkg:npm/library-0');
-      assert.equal(shown?.['depends_on'], '["pkg:npm/library-1","pkg:npm/library-2"]');
-      assert.equal(shown['version'], '3', 'its last entry counts');
+      const shown = rows.find((row) => row['identity'] === 'pkg:npm/library-0@1');
+      const edges = JSON.parse(String(shown?.['depends_on'])) as string[];
+      assert.deepEqual(edges.sort(), ['pkg:npm/library-1@1', 'pkg:npm/library-2@1']);
+      for (const folder of ['a', 'b', 'c']) {
+        assert.ok(String(shown?.['document']).includes(`${folder}/package-lock.json`), folder);
+      }
       for (const step of ['frame 1', 'frame 2', 'frame 3', 'frame 4']) {
         assert.deepEqual(await tellAll([report, report], step), undisturbed, `behind ${step}`);
       }

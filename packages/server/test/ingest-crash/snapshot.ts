@@ -132,7 +132,13 @@ async function frame(database: Database, tenantId: string): Promise<object[]> {
         .onRef('asset.tenant_id', '=', 'component.tenant_id')
         .onRef('asset.id', '=', 'component.asset_id'),
     )
-    .select(['asset.value', 'component.identity', 'component.version', 'component.depends_on'])
+    .select([
+      'asset.value',
+      'component.identity',
+      'component.version',
+      'component.depends_on',
+      'component.document',
+    ])
     .where('component.tenant_id', '=', tenantId)
     .execute();
   const relationships = await db

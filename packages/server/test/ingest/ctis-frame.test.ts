@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergedAttributes } from '../../src/ingest/asset-attributes.rules.ts';
+import { unitedComponent } from '../../src/ingest/component-uniting.rules.ts';
 import { canonicalPurl, ecosystemType } from '../../src/ingest/component.rules.ts';
-import { decodeCtis, ctis, drafts, warningCodes } from './readers.ts';
+import { decodeCtis, ctis, drafts, onlyDraft, warningCodes } from './readers.ts';
 
 const frame = (report: object) => decodeCtis(ctis([], report), {});
 const shop = { id: 'shop', type: 'website', value: 'https://shop.example.com/' };
@@ -95,6 +96,77 @@ test('an edge leads from a component to what it depends on, by id, purl, name@ve
     'other/e': ['other/d'],
   });
   assert.deepEqual(warningCodes(report), []);
+});
+
+test('two versions are two components, though their purl says none', () => {
+  const { edges, report } = graph([
+    { name: 'q', version: '2', purl: 'pkg:npm/q' },
+    { name: 'q', version: '3:1+b', purl: 'pkg:npm/q?arch=x' },
+    { name: 'r', purl: 'pkg:npm/r@1', version: '2', depends_on: ['pkg:npm/q@2', 'pkg:npm/q'] },
+    { name: 's', version: '1', purl: 'pkg:npm/s' },
+    { name: 't', depends_on: ['pkg:npm/s', 'pkg:npm/Q'] },
+    { name: 'q', version: '4', purl: 'pkg:npm/q' },
+  ]);
+  assert.deepEqual(edges, {
+    'pkg:npm/q@2': [],
+    'pkg:npm/q@3:1%2Bb?arch=x': [],
+    'pkg:npm/r@1': ['pkg:npm/q@2'],
+    'pkg:npm/s@1': [],
+    'other/t': ['pkg:npm/s@1'],
+    'pkg:npm/q@4': [],
+  });
+  assert.deepEqual(
+    report.warnings.map(({ pointer }) => pointer),
+    ['/dependencies/2/depends_on/1', '/dependencies/4/depends_on/1'],
+  );
+});
+
+test('a component of several lock files keeps the places and lists of all, in whatever order they come', () => {
+  const draft = (document: object, ...dependsOn: string[]) => ({
+    identity: 'pkg:npm/q@2',
+    name: 'q',
+    version: '2',
+    dependsOn,
+    document: document as Record<string, unknown>,
+  });
+  const some = [
+    draft({ path: 'a/lock', licenses: ['MIT'], relationship: 'direct' }, 'x'),
+    draft({ path: 'b/lock', licenses: ['MIT', 'ISC'] }, 'y', 'x'),
+    draft({ location: { path: 'c/lock', start_line: 3 } }),
+  ];
+  const one = unitedComponent(some);
+  assert.deepEqual(new Set(one.document.licenses as string[]), new Set(['MIT', 'ISC']));
+  assert.equal(one.document.relationship, 'direct');
+  const paths = (one.document.locations as { path: string }[]).map(({ path }) => path);
+  assert.deepEqual(paths.sort(), ['a/lock', 'b/lock', 'c/lock']);
+  assert.deepEqual(new Set(one.dependsOn), new Set(['x', 'y']));
+  assert.deepEqual(unitedComponent(some.toReversed()), unitedComponent(some));
+  const [alone] = some;
+  assert.ok(alone !== undefined);
+  assert.deepEqual(unitedComponent([alone]), alone);
+  assert.deepEqual(unitedComponent([alone, alone]).document, alone.document);
+});
+
+test('no purl brings credentials with it, wherever it stands', () => {
+  const purls = [
+    'pkg:git/x@1?vcs_url=https://u:hunter2@h.example/r',
+    'pkg:git/x@1?a=b&vcs_url=git%2Bhttps%3A%2F%2Fu%3Ahunter2%40h.example%2Fr#sub/u:p@q',
+    'pkg:git/x@1?download_url=https://h.example/r%3Ftoken=hunter2&token=hunter2',
+  ];
+  for (const purl of purls) {
+    const finding = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
+    const found = { ...finding, vulnerability: { purl, cve_id: 'CVE-2020-1111' } };
+    const report = decodeCtis(ctis([found], { dependencies: [{ purl }] }), {});
+    const { identity: _, ...shown } = onlyDraft(report);
+    const text = JSON.stringify([shown, report.components]);
+    assert.doesNotMatch(text, /hunter2/);
+  }
+  assert.equal(
+    canonicalPurl(purls[1] ?? ''),
+    'pkg:git/x@1?a=b&vcs_url=git%2Bhttps%3A%2F%2Fh.example%2Fr#sub/u:p@q',
+  );
+  const plain = 'pkg:deb/debian/x@1?distro=deb%2012&vcs_url=git%2Bhttps://h.example/r';
+  assert.equal(canonicalPurl(plain), plain);
 });
 
 test('an edge to itself is none; one that names nothing, or several components, is a warning', () => {

@@ -298,10 +298,40 @@ test('other words for a secret, and a secret in a list, hide the value as well',
 test('titles, messages and descriptions of any finding show no value of a credential', () => {
   const text = 'Request with api_key=abcdef123 was logged';
   const finding = { type: 'vulnerability', severity: 'low', rule_id: 'r' };
-  const more = { title: text, message: text, description: text };
+  const more = {
+    title: text,
+    message: text,
+    description: text,
+    suppression: { justification: text },
+    data_flow: { sources: [{ path: 'a', label: text }], summary: text },
+    stacks: [{ message: text, frames: [{ location: { path: 'a' } }] }],
+  };
   const draft = onlyDraft(decodeCtis(ctis([{ ...finding, ...more }])));
+  assert.doesNotMatch(JSON.stringify(draft.detail), /abcdef123/);
   const { title, message, detail } = draft;
   for (const shown of [title, message, detail.description]) {
     assert.equal(shown, 'Request with api_key=*** was logged');
   }
+});
+
+test('what a misconfiguration, a proof or a fix quotes shows no value of a credential', () => {
+  const finding = {
+    type: 'misconfiguration',
+    title: 'T',
+    severity: 'low',
+    rule_id: 'r',
+    misconfiguration: {
+      actual: 'ENV AWS_SECRET_ACCESS_KEY=pinadokuve',
+      cause: 'password: pinadokuve',
+      expected: 'a database at https://u:pinadokuve@h',
+      query: 'token: pinadokuve',
+    },
+    remediation: { fix_code: 'password = "pinadokuve"', steps: ['set token=pinadokuve'] },
+    web3: { poc: { code: 'rpc("https://u:pinadokuve@h")' } },
+  };
+  const { detail } = onlyDraft(decodeCtis(ctis([finding])));
+  assert.doesNotMatch(JSON.stringify(detail), /pinadokuve/);
+  const plain = { actual: '0.0.0.0/0', expected: 'Password: at least 12 characters' };
+  const { detail: said } = onlyDraft(decodeCtis(ctis([{ ...finding, misconfiguration: plain }])));
+  assert.deepEqual((said.misconfiguration as { actual: string }).actual, '0.0.0.0/0');
 });

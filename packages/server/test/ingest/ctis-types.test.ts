@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ctis, decodeCtis, drafts, type ReadDraft, type ReadItem } from './readers.ts';
+import { ctis, decodeCtis, drafts, onlyDraft, type ReadDraft, type ReadItem } from './readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 
@@ -134,4 +134,15 @@ test('a CVSS vector without a score decides where the severity is missing', () =
     'scores',
   ]);
   assert.equal(judged({ vulnerability: { cvss_vector: critical }, severity: 'low' })[0], 'low');
+});
+
+test('a suppression keeps its reason beside its justification, or in its place', () => {
+  const shown = (suppression: object) => {
+    const finding = { type: 'vulnerability', title: 'T', severity: 'low', suppression };
+    return (onlyDraft(decodeCtis(ctis([finding]))).detail.suppressions as unknown[])[0];
+  };
+  const both = { justification: 'not reachable', reason: 'test code' };
+  assert.deepEqual(shown(both), { status: 'accepted', ...both });
+  const [status, reason] = ['accepted', 'test code'];
+  assert.deepEqual(shown({ reason, justification: '' }), { status, justification: reason });
 });

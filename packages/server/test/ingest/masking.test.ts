@@ -102,6 +102,10 @@ test('of a credential nothing is left, whatever its value is made of', () => {
     ['<a:apiKey b="c"><![CDATA[x]]></a:apiKey>', '<a:apiKey b="c">***</a:apiKey>'],
     ['curl -u bob:hunter2 https://h/', 'curl -u bob:*** https://h/'],
     ['curl --user "bob:hunter 2" https://h/', 'curl --user "bob:***" https://h/'],
+    ['scan --token SECRET --verbose', 'scan --token *** --verbose'],
+    ['scan -password "a b" x --api-key \'c\'', 'scan -password *** x --api-key ***'],
+    ['run "--db-password SECRET"', 'run "--db-password ***"'],
+    ['--token-type bearer --token --force', '--token-type bearer --token --force'],
     ['GET https://bob:hunter2@h/x', 'GET https://***@h/x'],
     ['author: Ada; X-Auth: abc; b', 'author: Ada; X-Auth: ***; b'],
     ['-----BEGIN PRIVATE KEY-----\nMII\n-----END', '-----BEGIN PRIVATE KEY-----***-----END'],
@@ -111,7 +115,7 @@ test('of a credential nothing is left, whatever its value is made of', () => {
 });
 
 /** What credentials are found by, in any order. */
-const marks = `token password= Cookie: auth -u " -u " " ' \\" \\ = : := :// @ / < > <token> <![CDATA[ , ; & - a 1`;
+const marks = `token password= --token Cookie: auth -u " -u " " ' \\" \\ = : := :// @ / < > <token> <![CDATA[ , ; & - a 1`;
 const piece = fc.constantFrom(' ', '\t', '\n', '-----BEGIN PRIVATE KEY-----', ...marks.split(' '));
 
 test('masking what is masked changes nothing', () => {

@@ -314,3 +314,25 @@ test('a message that is a bare text is understood without a word', () => {
   assert.equal(onlyDraft(report).message, 'just text');
   assert.deepEqual(warningCodes(report), []);
 });
+
+test('neither the category nor the warnings of a run show a credential', () => {
+  const report = decodeSarif(
+    sarif([result({})], {
+      automationDetails: { id: 'https://u:pinadokuve@ci.example/job/1' },
+      invocations: [
+        {
+          executionSuccessful: false,
+          exitCodeDescription: 'git clone --token pinadokuve failed',
+          toolExecutionNotifications: [
+            note('error', { message: { text: 'x --password pinadokuve' } }),
+          ],
+        },
+      ],
+    }),
+  );
+  assert.equal(report.analyses[0]?.category, 'https://ci.example/job');
+  assert.doesNotMatch(
+    JSON.stringify([report.analyses, report.runs, report.warnings]),
+    /pinadokuve/,
+  );
+});

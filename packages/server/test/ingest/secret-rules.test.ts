@@ -99,6 +99,36 @@ for (const [tool, rule] of OTHER_RULES) {
   });
 }
 
+/** Words of the result itself that classify it, where its rule says nothing. */
+const OWN: readonly object[] = [
+  { taxa: [{ id: '259', toolComponent: { name: 'CWE' } }] },
+  { properties: { cwe: 'CWE-798' } },
+  tags('external/cwe/cwe-321'),
+  tags('Secret'),
+];
+
+test('a result that is classified as a secret is one, though its rule says nothing of it', () => {
+  const region = { startLine: 3, snippet: { text: 'pw = "pinadokuve"' } };
+  const text = 'Hardcoded "pinadokuve" used';
+  for (const own of OWN) {
+    const more = { message: { text }, locations: [at('a.js', region)], ...own };
+    const { identity, ...shown } = oneResult(more);
+    assert.deepEqual([shown.type, identity.kind], ['secret', 'secret'], JSON.stringify(own));
+    assert.ok(!JSON.stringify(shown).includes('pinadokuve'), JSON.stringify(shown));
+  }
+});
+
+test('a published vulnerability or a site that is classified so is no secret of a file', () => {
+  const taxa = [{ id: '798', toolComponent: { name: 'CWE' } }];
+  assert.equal(oneResult({ ruleId: 'CVE-2024-1234', taxa }).type, 'vulnerability');
+  assert.equal(
+    oneResult({ taxa, locations: [at('https://a.example.com/')] }).type,
+    'vulnerability',
+  );
+  const { type } = oneResult({ taxa: [{ id: '79', toolComponent: { name: 'CWE' } }] });
+  assert.equal(type, 'vulnerability');
+});
+
 test('hard-coded credentials of a site are known by their address', () => {
   const more = { ruleId: 'hardcoded-credentials', locations: [at('https://a.example.com/login')] };
   assert.equal(oneResult(more).identity.kind, 'web');
@@ -144,6 +174,23 @@ test('a CTIS finding of a rule about secrets is hidden whatever its type is', ()
   const packaged = { cve_id: 'CVE-2024-1', cwe_ids: ['CWE-798'], package: 'a' };
   const vulnerable = onlyDraft(decodeCtis(ctis([{ ...finding, vulnerability: packaged }])));
   assert.notEqual(vulnerable.identity.kind, 'secret');
+});
+
+test('a CTIS finding is about a secret if its title or a tag says so', () => {
+  const location = { path: 'a.js', start_line: 3, snippet: 'pw = "pinadokuve"' };
+  const finding = { type: 'vulnerability', title: 'T', rule_id: 'X100', severity: 'low', location };
+  for (const more of [
+    { title: 'Hardcoded password in source' },
+    { tags: ['secret'] },
+    { tags: ['a', 'Secrets'] },
+  ]) {
+    const { identity, ...shown } = onlyDraft(decodeCtis(ctis([{ ...finding, ...more }])));
+    assert.equal(identity.kind, 'secret');
+    assert.ok(!JSON.stringify(shown).includes('pinadokuve'), JSON.stringify(shown));
+  }
+  const network = { host: 'h', port: 80 };
+  const onHost = { ...finding, network, tags: ['secret'] };
+  assert.notEqual(onlyDraft(decodeCtis(ctis([onHost]))).identity.kind, 'secret');
 });
 
 test('ordinary words and addresses stay readable in a CTIS finding of a secret', () => {
@@ -204,12 +251,22 @@ test('links and messages of any SARIF finding bring no credentials with them', (
       properties: { link },
     },
     {},
-    { rules: [{ id: 'r', helpUri: link }] },
+    {
+      rules: [
+        {
+          id: 'r',
+          helpUri: link,
+          shortDescription: { text },
+          fullDescription: { text: `see ${text}` },
+        },
+      ],
+    },
   );
   const { identity: _, ...shown } = draft;
   assert.doesNotMatch(JSON.stringify(shown), /abc123def|pw123456/);
   assert.match(draft.title, /^login with password=\*\*\*/);
   const { hosted_viewer_uri, rule } = draft.detail as Record<string, unknown>;
   assert.equal(hosted_viewer_uri, 'https://ci.example.com/x?run=7&token=***#L3');
-  assert.deepEqual(rule, { help_uri: hosted_viewer_uri });
+  const description = 'see login with password=*** fails, see https://***@ci.example.com/y';
+  assert.deepEqual(rule, { description, help_uri: hosted_viewer_uri });
 });
