@@ -53,6 +53,7 @@ for (const backend of BACKENDS) {
       monotonicMs: () => 0,
       sleep: async (_ms, signal) =>
         await new Promise((resolve) => {
+          if (signal?.aborted === true) resolve();
           signal?.addEventListener('abort', () => resolve(), { once: true });
         }),
     };
