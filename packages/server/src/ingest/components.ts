@@ -7,7 +7,7 @@ import type { Db } from '../db/db.ts';
 import { assert, present } from '../lib/assert.ts';
 import { countComponents, storedComponents } from './component.queries.ts';
 import { unitedComponent } from './component-uniting.rules.ts';
-import { DEPENDS_ON_MAX, edgesOf } from './ctis-components.decode.ts';
+import { boundedEdges, edgesOf } from './ctis-components.decode.ts';
 import { parseItem } from './document-parse.decode.ts';
 import type { ComponentDraft } from './draft.rules.ts';
 import { type AssetRow, saveComponents } from './frame.queries.ts';
@@ -35,15 +35,20 @@ type SaveSlice = (slice: ComponentSlice) => Promise<SavedSlice>;
 /** Each slice is written in a transaction of its own, dated by the arrival of the upload. */
 export const writesComponents =
   (slices: Slices, upload: UploadRow, home: AssetRow | null): SaveSlice =>
-  async (slice) =>
-    await slices.once((tx) => writeSlice(tx, upload, present(home, 'the asset of a list'), slice));
+  async (slice) => {
+    // Before the transaction, in which nobody else can write.
+    const united = slice.united();
+    return await slices.once((tx) =>
+      writeSlice(tx, upload, present(home, 'the asset of a list'), slice.again, united),
+    );
+  };
 
 /** For a rehearsal: nothing is written, so what is beyond the bound of edges is told of each slice by itself only. */
 export const countsComponents =
   (db: Db, home: AssetRow | null): SaveSlice =>
   async (slice) => {
     const known = await countComponents(db, present(home, 'the asset of a list'), slice.first);
-    return { created: slice.first.length - known, leftOut: slice.leftOut };
+    return { created: slice.first.length - known, leftOut: slice.united().leftOut };
   };
 
 /** What reading the dependencies had to tolerate of a report of which nothing is applied. */
@@ -53,7 +58,8 @@ export async function noteComponents(
   reading: Reading,
   survey: Survey,
 ): Promise<readonly Notes[]> {
-  const save: SaveSlice = ({ leftOut }) => Promise.resolve({ created: 0, leftOut });
+  const save: SaveSlice = (slice) =>
+    Promise.resolve({ created: 0, leftOut: slice.united().leftOut });
   return (await settleComponents(deps, upload, reading, survey, save)).notes;
 }
 
@@ -112,6 +118,7 @@ async function* componentsOf(
       const value = parseItem(bytes);
       const pointer = `${list}/${index}`;
       // The first pass has noted everything but what edges and details had to tolerate.
+      notes.at = pointer;
       const entry = notes.quietly(() => components.read(value, pointer, notes));
       assert(!('code' in entry), 'an item reads the same in every pass');
       let detail: Pick<ComponentDraft, 'dependsOn' | 'document'> = NO_DETAIL;
@@ -138,6 +145,7 @@ class ComponentSlice {
   /** The entries of each. */
   readonly #components = new Map<string, Component[]>();
   readonly #again = new Set<string>();
+  #entries = 0;
   #chars = 0;
 
   add(draft: ComponentDraft, isFirst: boolean): void {
@@ -148,6 +156,7 @@ class ComponentSlice {
     const component = { ...draft, document };
     if (same === undefined) this.#components.set(identity, [component]);
     else same.push(component);
+    this.#entries += 1;
     this.#chars += draft.dependsOn.reduce((sum, edge) => sum + edge.length, document.length);
   }
 
@@ -156,17 +165,14 @@ class ComponentSlice {
   }
 
   get isFull(): boolean {
-    return this.#components.size === SLICE_ROWS || this.#chars >= SLICE_CHARS_MAX;
+    return this.#entries === SLICE_ROWS || this.#chars >= SLICE_CHARS_MAX;
   }
 
-  /** Edges beyond the bound of what is known so far. */
-  get leftOut(): number {
-    return [...this.#components.values()].reduce((sum, same) => sum + united(same).leftOut, 0);
-  }
-
-  /** The entries of each, in one order for all uploads: so that no two of them wait for each other. */
-  get inOrder(): Component[][] {
-    return inOrder(this.#components);
+  /** Each once, in one order for all uploads, so that no two of them wait for each other; and how many edges are beyond the bound. */
+  united(): { readonly components: readonly Component[]; readonly leftOut: number } {
+    const all = inOrder(this.#components).map(unitedEntries);
+    const leftOut = all.reduce((sum, one) => sum + one.leftOut, 0);
+    return { components: all.map(({ component }) => component), leftOut };
   }
 
   /** Identities of components that no slice before had. */
@@ -181,7 +187,7 @@ class ComponentSlice {
 }
 
 /** Entries of one component as one, each edge once; of edges beyond the bound only how many there are. */
-function united(same: readonly Component[]): { component: Component; leftOut: number } {
+function unitedEntries(same: readonly Component[]): { component: Component; leftOut: number } {
   const [only] = same;
   if (only !== undefined && same.length === 1) return { component: only, leftOut: 0 };
   const drafts = same.map((one) => ({
@@ -189,14 +195,11 @@ function united(same: readonly Component[]): { component: Component; leftOut: nu
     document: JSON.parse(one.document) as ComponentDraft['document'],
   }));
   const { document, dependsOn, ...component } = unitedComponent(drafts);
-  const edges = [...new Set(dependsOn)];
+  const all = [...new Set(dependsOn)];
+  const edges = boundedEdges(all);
   return {
-    component: {
-      ...component,
-      dependsOn: edges.slice(0, DEPENDS_ON_MAX),
-      document: JSON.stringify(document),
-    },
-    leftOut: Math.max(0, edges.length - DEPENDS_ON_MAX),
+    component: { ...component, dependsOn: edges, document: JSON.stringify(document) },
+    leftOut: all.length - edges.length,
   };
 }
 
@@ -204,16 +207,17 @@ async function writeSlice(
   tx: Db,
   upload: UploadRow,
   home: AssetRow,
-  slice: ComponentSlice,
+  again: readonly string[],
+  united: ReturnType<ComponentSlice['united']>,
 ): Promise<SavedSlice> {
   const before = new Map<string, Component>();
-  for (const { depends_on: edges, ...stored } of await storedComponents(tx, home, slice.again)) {
+  for (const { depends_on: edges, ...stored } of await storedComponents(tx, home, again)) {
     before.set(stored.identity, { ...stored, dependsOn: JSON.parse(edges) as string[] });
   }
-  let leftOut = 0;
-  const rows = slice.inOrder.map((same) => {
-    const known = before.get(present(same[0], 'an entry').identity);
-    const all = united(known === undefined ? same : [known, ...same]);
+  let { leftOut } = united;
+  const rows = united.components.map((one) => {
+    const known = before.get(one.identity);
+    const all = unitedEntries(known === undefined ? [one] : [known, one]);
     leftOut += all.leftOut;
     const { identity, name, version, dependsOn, document } = all.component;
     return {

@@ -12,7 +12,17 @@ import type { ComponentEntry, Located } from './draft.rules.ts';
 import { type Notes, objectOf, stringOf, stringsOf } from './report-notes.decode.ts';
 
 /** Edges of one component; more are machine state. */
-export const DEPENDS_ON_MAX = 1000;
+const DEPENDS_ON_MAX = 1000;
+
+/** Characters of what they name: short ids may stand for long purls. */
+const DEPENDS_ON_CHARS_MAX = 64 * 1024;
+
+/** As many of them as one component may have. */
+export function boundedEdges(edges: readonly string[]): readonly string[] {
+  let chars = 0;
+  const end = edges.findIndex((edge) => (chars += edge.length) > DEPENDS_ON_CHARS_MAX);
+  return edges.slice(0, end === -1 ? DEPENDS_ON_MAX : Math.min(end, DEPENDS_ON_MAX));
+}
 
 /** One dependency by itself, or why it can't be used. */
 export function readComponent(
@@ -54,8 +64,7 @@ export function readComponent(
 
 /**
  * The identities that a component, which is this row of `names`, depends on, each once; what names no other component is a
- * warning. A bare name or purl means nothing where
- * several components have it.
+ * warning. A bare name or purl means nothing where several components have it.
  */
 export function edgesOf(
   { dependsOn }: ComponentEntry,
@@ -63,7 +72,7 @@ export function edgesOf(
   pointer: string,
   names: ComponentNames,
   notes: Notes,
-): string[] {
+): readonly string[] {
   const edges = new Set<number>();
   for (const [index, name] of dependsOn.entries()) {
     const found = names.find(name.trim()) ?? rowOfPurl(name, names);
@@ -73,7 +82,8 @@ export function edgesOf(
       notes.warn(`${pointer}/depends_on/${index}`, 'dependency_unknown', detail);
     } else edges.add(found);
   }
-  return notes.first([...edges], DEPENDS_ON_MAX).map((edge) => names.identityOf(edge));
+  const all = notes.first([...edges], DEPENDS_ON_MAX).map((edge) => names.identityOf(edge));
+  return notes.first(all, boundedEdges(all).length);
 }
 
 function rowOfPurl(name: string, names: ComponentNames): number | null {

@@ -98,16 +98,24 @@ function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string
   return false;
 }
 
-/** Of a list that comes twice the items of the first one are not read: nothing is concluded from what the last one lacks. */
+/**
+ * Where a list of findings, or a member around it, comes twice, those of the first one are not read: nothing is concluded from
+ * what the last one lacks.
+ */
 function withoutLost(
   report: Report,
   { lists }: ScannedDocument,
   asked: ReadonlySet<string>,
 ): Report {
-  const isLost = [...asked].some((pointer) => (lists.get(pointer)?.occurrence ?? 0) > 1);
+  const isLost = [...lists.values()].some(({ pointer, occurrence, count }) =>
+    asked.has(pointer) ? occurrence > 1 : count > 0 && LIST_OF_FINDINGS.test(pointer),
+  );
   if (!isLost) return report;
   return { ...report, analyses: report.analyses.map((one) => ({ ...one, listed: false })) };
 }
+
+/** Of either format. */
+const LIST_OF_FINDINGS = /\/(?:results|findings)$/;
 
 /** SARIF is recognised by its media type (the route says `sarif`) or by its content. */
 function readFrame(upload: UploadRow, document: ScannedDocument, notes: Notes): OpenReport {
@@ -213,6 +221,7 @@ function surveyComponent(
   const { bytes, excess, list, index } = item;
   const pointer = `${list}/${index}`;
   if (bytes === null) return survey.reject(excessive(pointer, excess), undefined);
+  survey.notes.at = pointer;
   const value = valueOf(bytes, item, survey.notes);
   let entry: ComponentEntry | Located;
   try {

@@ -214,5 +214,17 @@ for (const backend of BACKENDS) {
       const edges = (await componentsOf(site)).get('library-0')?.['depends_on'];
       assert.equal((edges as string[]).length, 1000);
     });
+
+    test('short ids of components with long names are edges up to a number of characters', async () => {
+      const site = fresh();
+      const named = (at: number, more: Fields = {}) =>
+        library(at, { purl: `pkg:npm/${'x'.repeat(900)}${at}@1.0`, ...more });
+      const others = Array.from({ length: 100 }, (_, at) => named(at + 1));
+      const first = named(0, { depends_on: others.map((_, at) => `ref-${at + 1}`) });
+      const receipt = await upload(report(site, [`"dependencies":[${[first, ...others].join()}]`]));
+      assert.equal((receipt['warnings'] as Fields[])[0]?.['code'], 'list_cut');
+      const edges = (await componentsOf(site)).get('library-0')?.['depends_on'] as string[];
+      assert.equal(edges.length, Math.floor((64 * 1024) / (edges[0]?.length ?? 1)));
+    });
   });
 }

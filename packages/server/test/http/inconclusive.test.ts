@@ -181,6 +181,23 @@ for (const backend of BACKENDS) {
       assert.deepEqual(codes(receipt), ['member_repeated']);
     });
 
+    test('of runs that come twice the first ones are not all there', async () => {
+      const path = `/ingest/sarif?repository_url=${fresh()}`;
+      const run = (count: number) => {
+        const results = Array.from({ length: count }, (_, at) => sarifResult({ path: `${at}.js` }));
+        return JSON.stringify((sarif(results)['runs'] as Fields[])[0]);
+      };
+      const first = `"runs":[${run(0)},${run(2)}]`;
+      const post = async (members: string) =>
+        ok(
+          await runnerCall(world, world.own.runner.key, path, `{"version":"2.1.0",${members}}`),
+          201,
+        );
+      assert.equal(((await post(first))['findings'] as Fields)['created'], 2);
+      assert.equal((await post(`${first},"runs":[${run(0)}]`))['resolved'], 0);
+      assert.equal((await post(`"runs":[${run(0)}]`))['resolved'], 2, 'and without the repeat');
+    });
+
     test('`is_default_branch: false` beside no name says nothing against the request', async () => {
       const at = fresh();
       const report = (name: string) =>

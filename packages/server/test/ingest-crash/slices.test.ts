@@ -166,6 +166,16 @@ for (const backend of BACKENDS) {
       assert.deepEqual(counted, ['frame 0', 'frame 1', 'frame 2', 'frame 3']);
     });
 
+    test('many entries of one component fill slices as others do', async () => {
+      const dependencies = Array.from({ length: 2 * SLICE_ROWS + 10 }, (_, n) => ({
+        name: 'the same',
+        path: `${n}/package-lock.json`,
+      }));
+      const steps = await stepsOf([{ ...ctis([]), dependencies }]);
+      const counted = steps.filter((step) => /^frame \d+$/.test(step));
+      assert.deepEqual(counted, ['frame 0', 'frame 1', 'frame 2', 'frame 3'], 'an asset, 3 slices');
+    });
+
     test('absence is closed in slices as decided before the first one, wherever a worker dies', async () => {
       const [all, few] = [full(many(700, ctisFinding)), full(many(100, ctisFinding))];
       // The guard holds 600 of 700 back; a second equal scan is believed.

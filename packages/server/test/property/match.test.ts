@@ -214,6 +214,30 @@ test('what was settled before an interruption can be taken away without changing
   );
 });
 
+test('so it is with many that lines alone tell apart, however much longer one side is', () => {
+  const evidence = { producer: null, content: 'c' };
+  const alike = fc
+    .uniqueArray(fc.integer({ min: 1, max: 400 }), { maxLength: 200, size: 'max' })
+    .map((lines) => lines.map((line) => ({ evidence, line, words: 'w', sameness: `${line}` })));
+  const coins = fc.array(fc.boolean(), { minLength: 200, maxLength: 200 });
+  fc.assert(
+    fc.property(alike, alike, coins, (some, all, settled) => {
+      const known = all.map((one, index): MatchStored => ({ ...one, id: `f${index}` }));
+      const { pairs } = match(some, known);
+      const gone = new Set(pairs.filter((_, index) => settled[index]).map((p) => p.storedId));
+      const rest = match(
+        some.filter((_, index) => settled[index] !== true),
+        known.filter((one) => !gone.has(one.id)),
+      );
+      assert.deepEqual(
+        rest.pairs,
+        pairs.filter((_, index) => settled[index] !== true),
+      );
+    }),
+    { numRuns: 100 },
+  );
+});
+
 /** Which of the stored lines each of the lines of a report is matched with; equal items but for their lines. */
 const moved = (before: readonly number[], after: readonly number[]): (number | undefined)[] => {
   const at = (line: number): MatchDraft => {
