@@ -102,7 +102,7 @@ const USER_OPTION =
 
 /** `--token …`, `-password "…"`; what begins with a dash is the next option. */
 const OPTION =
-  /(?<![^ \t\r\n"'`])(--?([\w-]{2,64})[ \t]+)("(?:[^"\\\r\n]|\\.)+"|'(?:[^'\\\r\n]|\\.)+'|[^\s"'=:-][^\s"']*)/g;
+  /(?<![^ \t\r\n"'`])(--?([\w-]{2,64})[ \t]+)((?:"(?:[^"\\\r\n]|\\.)+"|'(?:[^'\\\r\n]|\\.)+'|[^\s"'=:-])[^\s"']*)/g;
 
 /** `<password>…</password>`, with its namespace and attributes. */
 const ELEMENT = new RegExp(

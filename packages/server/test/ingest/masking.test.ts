@@ -105,6 +105,7 @@ test('of a credential nothing is left, whatever its value is made of', () => {
     ['scan --token SECRET --verbose', 'scan --token *** --verbose'],
     ['scan -password "a b" x --api-key \'c\'', 'scan -password *** x --api-key ***'],
     ['run "--db-password SECRET"', 'run "--db-password ***"'],
+    ['scan --token " "token x', 'scan --token *** x'],
     ['--token-type bearer --token --force', '--token-type bearer --token --force'],
     ['GET https://bob:hunter2@h/x', 'GET https://***@h/x'],
     ['author: Ada; X-Auth: abc; b', 'author: Ada; X-Auth: ***; b'],
