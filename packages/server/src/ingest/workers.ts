@@ -66,7 +66,7 @@ export class IngestWorkers {
   readonly #replacing = new Set<Promise<void>>();
   #stopping = false;
   /** From `start` until the threads are started. */
-  #starting: NodeJS.Timeout | null = null;
+  #starting: AbortController | null = null;
   #watchedMs: number;
   #msPerUpload = 1000;
 
@@ -87,12 +87,14 @@ export class IngestWorkers {
    */
   start(): void {
     growHeapsSlowly();
-    this.#starting = setTimeout(() => this.#startThreads(), this.#deps.startAfterMs).unref();
+    const { clock, startAfterMs } = this.#deps;
+    this.#starting = new AbortController();
+    void clock.sleep(startAfterMs, this.#starting.signal).then(() => this.#startThreads());
   }
 
   #startThreads(): void {
     if (this.#starting === null) return;
-    clearTimeout(this.#starting);
+    this.#starting.abort();
     this.#starting = null;
     for (let i = 0; i < this.#deps.count; i += 1) this.#spawn(null);
   }
@@ -129,7 +131,7 @@ export class IngestWorkers {
   /** Lets the uploads in work come to their end for at most `ms`, then ends the threads; leases go back. */
   async stop(ms: number): Promise<void> {
     this.#stopping = true;
-    if (this.#starting !== null) clearTimeout(this.#starting);
+    this.#starting?.abort();
     this.#starting = null;
     this.#awaited.stop();
     const ends = [...this.#threads].map(async ({ worker }) => {

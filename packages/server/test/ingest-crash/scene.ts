@@ -22,8 +22,8 @@ import { temporaryDirectory } from '../db/fixture.ts';
 import { type Backend, TestClock } from '../harness.ts';
 import { openNearSqlite } from '../sim/near-sqlite.ts';
 
-const SEAL_KEY = Buffer.alloc(32, 1);
-const SECRET_KEY = Buffer.alloc(32, 2);
+export const SEAL_KEY = Buffer.alloc(32, 1);
+export const SECRET_KEY = Buffer.alloc(32, 2);
 
 export interface Stage {
   /** Of the database; null on SQLite. */
