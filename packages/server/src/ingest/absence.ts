@@ -47,17 +47,22 @@ export interface Absence {
 
 export const NO_ABSENCE: Absence = { absent: [], open: 0 };
 
-/** What is absent: present on the ref until now, and none of `seen`. The scope is held: only operators change it. */
-export function absenceIn(stored: StoredFindings, seen: ReadonlySet<number>): Absence {
-  const absent: { id: string; status: FindingRow['status'] }[] = [];
-  let open = 0;
+/**
+ * What is absent: present on its ref until now, and not marked in `seen`. By the numbers of the sites; those that hold nothing
+ * are missing. Their scopes are held: only operators change them.
+ */
+export function absencesIn(stored: StoredFindings, seen: Uint8Array): ReadonlyMap<number, Absence> {
+  const absences = new Map<number, { absent: Absence['absent'][number][]; open: number }>();
   for (let row = 0; row < stored.length; row += 1) {
+    const site = stored.siteOf(row);
+    const absence = absences.get(site) ?? { absent: [], open: 0 };
+    absences.set(site, absence);
     if (!stored.isPresent(row)) continue;
-    if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) open += 1;
-    if (stored.isSettled(row) || seen.has(row)) continue;
-    absent.push({ id: stored.id(row), status: stored.status(row) });
+    if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) absence.open += 1;
+    if (stored.isSettled(row) || seen[row] === 1) continue;
+    absence.absent.push({ id: stored.id(row), status: stored.status(row) });
   }
-  return { absent, open };
+  return absences;
 }
 
 /** A place where a conclusion is drawn, by its number among the sites of the upload, and what it did not see there. */

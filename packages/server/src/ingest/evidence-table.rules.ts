@@ -200,8 +200,8 @@ export class HashChains {
   readonly #apart: (row: number) => number;
 
   /**
-   * For at most `table.length` rows, which are added later, each once. Rows with another number `apart` are mostly in
-   * other chains: without it, equal hashes in very many places would make one long chain.
+   * For at most `table.length` rows, which are added later, each once. Rows with another number `apart` are not the same,
+   * whatever their hashes, and mostly in other chains: equal hashes in very many places would make one long chain.
    */
   constructor(table: EvidenceTable, kind: HashKind, apart: (row: number) => number = () => 0) {
     this.#table = table;
@@ -212,19 +212,20 @@ export class HashChains {
   }
 
   add(row: number): void {
-    const chain = this.#chain(this.#table, row);
+    const chain = this.#chain(this.#table.bits(row, this.#kind), this.#apart(row));
     this.#next[row] = this.#heads[chain] as number;
     this.#heads[chain] = row;
   }
 
-  /** The rows with the same hash as `row` of `table`, last added first. */
-  *same(table: EvidenceTable, row: number): Generator<number, void, undefined> {
-    for (
-      let at = this.#heads[this.#chain(table, row)] as number;
-      at >= 0;
-      at = this.#next[at] as number
-    ) {
-      if (this.#table.isSame(at, this.#kind, table, row)) yield at;
+  /** The rows with the same hash as `row` of `table`, and the number `apart`, last added first. */
+  *same(
+    table: EvidenceTable,
+    row: number,
+    apart: number = this.#apart(row),
+  ): Generator<number, void, undefined> {
+    let at = this.#heads[this.#chain(table.bits(row, this.#kind), apart)] as number;
+    for (; at >= 0; at = this.#next[at] as number) {
+      if (this.#apart(at) === apart && this.#table.isSame(at, this.#kind, table, row)) yield at;
     }
   }
 
@@ -235,9 +236,8 @@ export class HashChains {
     return at < 0 ? null : at;
   }
 
-  #chain(table: EvidenceTable, row: number): number {
+  #chain(bits: number, apart: number): number {
     // The golden ratio's bits spread small numbers over all 32 (Fibonacci hashing).
-    const bits = table.bits(row, this.#kind) ^ Math.imul(this.#apart(row), 0x9e3779b1);
-    return bits & (this.#heads.length - 1);
+    return (bits ^ Math.imul(apart, 0x9e3779b1)) & (this.#heads.length - 1);
   }
 }

@@ -1,6 +1,6 @@
 // SQL by which ingest reads and writes findings: a scope for matching, a batch of outcomes, absence.
 
-import type { Selectable } from 'kysely';
+import { type Selectable, sql, type SqlBool } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { forUpdate, insertRows, isAmong, updateRows } from '../db/dialect.ts';
 import type {
@@ -17,6 +17,7 @@ export type FindingRefRow = Selectable<FindingRefTable>;
 /** What matching needs of a stored finding. */
 export interface StoredFinding {
   readonly id: string;
+  readonly asset_id: string;
   readonly evidence: Uint8Array;
   readonly status: FindingRow['status'];
   readonly resolution: FindingRow['resolution'];
@@ -26,17 +27,36 @@ export interface StoredFinding {
   readonly created_upload_id: string;
 }
 
-/** Findings of a scope behind `after` (null: from the first on), in the order of their ids. */
-export async function findingsOfScope(
+/** Scopes that differ in their assets only. */
+export interface Scopes {
+  readonly tool: string;
+  readonly category: string;
+  /** At least one. */
+  readonly assetIds: readonly string[];
+}
+
+/**
+ * Findings of some scopes, in the order of their ids: at most `limit`, of one scope those behind `after` (null: from the first
+ * on). Of several scopes that hold more it is any of theirs.
+ */
+export async function findingsOfScopes(
   db: Db,
   tenantId: string,
-  scope: ScopeKey,
+  { assetIds, ...analysis }: Scopes,
   after: string | null,
   limit: number,
 ): Promise<StoredFinding[]> {
-  return await ofScope(db, tenantId, scope, after, limit)
+  const [assetId = '', ...others] = assetIds;
+  const query =
+    others.length === 0
+      ? ofScope(db, tenantId, { assetId, ...analysis }, after, limit)
+      : ofAnalysis(db, tenantId, analysis)
+          .where(isAmong(db, 'asset_id', assetIds))
+          .limit(limit);
+  const rows = await query
     .select([
       'id',
+      'asset_id',
       'evidence',
       'status',
       'resolution',
@@ -46,21 +66,26 @@ export async function findingsOfScope(
       'created_upload_id',
     ])
     .execute();
+  // Sorted by the database all of them would have to be read before the first ones are known.
+  return others.length === 0 ? rows : rows.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
+
+const ofAnalysis = (db: Db, tenantId: string, { tool, category }: Omit<Scopes, 'assetIds'>) =>
+  db
+    .selectFrom('finding')
+    .where('tenant_id', '=', tenantId)
+    .where('tool', '=', tool)
+    .where('category', '=', category);
 
 function ofScope(
   db: Db,
   tenantId: string,
-  { assetId, tool, category }: ScopeKey,
+  { assetId, ...analysis }: ScopeKey,
   after: string | null,
   limit: number,
 ) {
-  const query = db
-    .selectFrom('finding')
-    .where('tenant_id', '=', tenantId)
+  const query = ofAnalysis(db, tenantId, analysis)
     .where('asset_id', '=', assetId)
-    .where('tool', '=', tool)
-    .where('category', '=', category)
     .orderBy('id')
     .limit(limit);
   return after === null ? query : query.where('id', '>', after);
@@ -114,26 +139,34 @@ export interface StoredSighting {
   readonly lastUploadId: string;
 }
 
+export const sightingKey = (refId: string, findingId: string): string => `${refId} ${findingId}`;
+
+/** The refs of one site: its own and the default one. */
+const REFS_OF_SITE = 2;
+
 /**
- * The sightings on a ref of some findings, by finding. Joined with findings in memory: on a PostgreSQL that has not
- * gathered statistics yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
+ * By `sightingKey`: what is known of these findings on these refs. Joined with findings in memory: on a PostgreSQL that has
+ * not gathered statistics yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
  */
-export async function sightingsOnRef(
+export async function sightingsOnRefs(
   db: Db,
   tenantId: string,
-  refId: string,
-  ids: readonly string[],
-): Promise<Map<string, StoredSighting>> {
+  refIds: readonly string[],
+  findingIds: readonly string[],
+): Promise<ReadonlyMap<string, StoredSighting>> {
+  if (findingIds.length === 0) return new Map();
+  const isRef = isAmong(db, 'ref_id', refIds);
   const rows = await db
     .selectFrom('finding_ref')
-    .select(['finding_id', 'present', 'last_upload_id'])
+    .select(['finding_id', 'ref_id', 'present', 'last_upload_id'])
     .where('tenant_id', '=', tenantId)
-    .where('ref_id', '=', refId)
-    .where(isAmong(db, 'finding_id', ids))
+    .where(isAmong(db, 'finding_id', findingIds))
+    // Of many assets most refs have nothing to do with most findings: each of both would be looked up in the index.
+    .where(refIds.length > REFS_OF_SITE ? sql<SqlBool>`(${isRef}) is true` : isRef)
     .execute();
   return new Map(
     rows.map((row) => [
-      row.finding_id,
+      sightingKey(row.ref_id, row.finding_id),
       { present: row.present === 1, lastUploadId: row.last_upload_id },
     ]),
   );
@@ -210,7 +243,34 @@ export interface SeenAgain
   readonly findingIds: readonly string[];
 }
 
-export async function noteSightings(db: Db, seen: SeenAgain): Promise<void> {
+/** So many findings of one ref go in one statement; of fewer, on very many refs, each is a row of one. */
+const TOGETHER_MIN = 8;
+
+export async function noteSightings(db: Db, all: readonly SeenAgain[]): Promise<void> {
+  const many = all.filter(({ findingIds }) => findingIds.length >= TOGETHER_MIN);
+  const few = all.filter(({ findingIds }) => findingIds.length < TOGETHER_MIN);
+  const rows = few.flatMap(({ findingIds, ...sight }) =>
+    findingIds.map((id) => ({ ...sight, finding_id: id })),
+  );
+  const key = ['tenant_id', 'ref_id', 'finding_id'] as const;
+  await Promise.all([
+    ...many.map((seen) => noteOnRef(db, seen)),
+    updateRows(
+      db,
+      'finding_ref',
+      key,
+      rows.filter((row) => 'present' in row),
+    ),
+    updateRows(
+      db,
+      'finding_ref',
+      key,
+      rows.filter((row) => !('present' in row)),
+    ),
+  ]);
+}
+
+async function noteOnRef(db: Db, seen: SeenAgain): Promise<void> {
   const { tenant_id: tenantId, ref_id: refId, findingIds, ...sight } = seen;
   await db
     .updateTable('finding_ref')

@@ -17,6 +17,8 @@ export type MatchedBy = 'new' | 'producer' | 'content';
 export interface Side {
   readonly evidence: EvidenceTable;
   readonly rows: Iterable<number>;
+  /** The number of the site that a row belongs to: only those of one site meet. */
+  readonly siteOf: (row: number) => number;
 }
 
 /** No row. */
@@ -38,7 +40,7 @@ export function match(
   for (const [kind, by] of TIERS) {
     if (left.length === 0 || right.length === 0) return;
     const taken = { drafts: new Set<number>(), stored: new Set<number>() };
-    for (const bucket of buckets(left, right, drafts.evidence, stored.evidence, kind)) {
+    for (const bucket of buckets({ ...drafts, rows: left }, { ...stored, rows: right }, kind)) {
       for (const [draft, found] of pairUp(bucket, drafts.evidence, stored.evidence)) {
         taken.drafts.add(draft);
         taken.stored.add(found);
@@ -50,20 +52,18 @@ export function match(
   }
 }
 
-/** Drafts and stored findings that meet in equal evidence. */
+/** Drafts and stored findings of one site that meet in equal evidence. */
 interface Bucket {
   readonly drafts: number[];
   readonly stored: number[];
 }
 
 function* buckets(
-  left: readonly number[],
-  right: readonly number[],
-  drafts: EvidenceTable,
-  stored: EvidenceTable,
+  { evidence: drafts, rows: left, siteOf }: Side & { readonly rows: readonly number[] },
+  { evidence: stored, rows: right, siteOf: siteOfStored }: Side,
   kind: typeof PRODUCER | typeof CONTENT,
 ): Generator<Bucket, void, undefined> {
-  const chains = new HashChains(stored, kind);
+  const chains = new HashChains(stored, kind, siteOfStored);
   for (const row of right) if (stored.has(row, kind)) chains.add(row);
   // The first row of a chain that is equal is the same one for all drafts of a bucket: their list begins there, and goes
   // on by positions in `left`. A million buckets of one draft each would be too many objects.
@@ -71,7 +71,7 @@ function* buckets(
   const next = new Int32Array(left.length).fill(NONE);
   left.forEach((row, position) => {
     if (!drafts.has(row, kind)) return;
-    for (const first of chains.same(drafts, row)) {
+    for (const first of chains.same(drafts, row, siteOf(row))) {
       next[position] = heads[first] as number;
       heads[first] = position;
       break;

@@ -1,14 +1,20 @@
 // What becomes of every finding of a report, decided before anything is written: which repeat another, which batch writes
 // them, which stored finding each is, and what a ref had that none of them is. Stored findings are read page by page into
-// columns; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
+// columns, those of many small scopes together; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
 
 import { limits } from '@muster/contract/plain';
-import { type Absence, absenceIn } from './absence.ts';
-import { findingsOfScope, sightingsOnRef } from './finding.queries.ts';
+import { type Absence, absencesIn, NO_ABSENCE } from './absence.ts';
+import {
+  findingsOfScopes,
+  sightingKey,
+  sightingsOnRefs,
+  type StoredFinding,
+} from './finding.queries.ts';
 import type { Db } from '../db/db.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { type MatchedBy, match } from './match.rules.ts';
 import type { Site, Sites } from './sites.ts';
+import { sliced } from './slices.ts';
 import { StoredFindings } from './stored-findings.rules.ts';
 import type { Survey } from './survey.rules.ts';
 
@@ -32,7 +38,7 @@ export interface Matching {
 export class Plan {
   readonly #survey: Survey;
   readonly #sites: Sites;
-  readonly #stored: readonly StoredFindings[];
+  readonly #stored: StoredFindings;
   readonly #batches: GrowingInts;
   readonly #round: number | null;
   readonly #storedRow: Int32Array;
@@ -42,7 +48,7 @@ export class Plan {
   constructor(
     survey: Survey,
     sites: Sites,
-    stored: readonly StoredFindings[],
+    stored: StoredFindings,
     batches: GrowingInts,
     committed: ReadonlyMap<number, string>,
     round: number | null,
@@ -54,19 +60,10 @@ export class Plan {
     this.#round = round;
     this.#storedRow = new Int32Array(survey.evidence.length).fill(NEW);
     this.#by = new Uint8Array(survey.evidence.length);
-    const rowsOfSite = sites.all.map((): number[] => []);
-    for (let row = 0; row < survey.evidence.length; row += 1) {
-      // Of a scope that holds nothing everything is new: a list of a million rows would be made for nothing.
-      if (stored[this.#siteOf(row)]?.length === 0) continue;
-      const batch = this.batchOf(row);
-      // What this upload wrote before it was interrupted is settled and takes no part.
-      if (batch === NO_BATCH || committed.has(batch)) continue;
-      rowsOfSite[this.#siteOf(row)]?.push(row);
-    }
+    const absences = absencesIn(stored, this.#match(committed));
+    const ofRound = [...sites.all.entries()].filter(([, site]) => isOf(site, round));
     this.absences = new Map(
-      [...sites.all.entries()]
-        .filter(([, site]) => isOf(site, round))
-        .map(([number, site]) => [site, this.#match(number, rowsOfSite[number] ?? [])]),
+      ofRound.map(([number, site]) => [site, absences.get(number) ?? NO_ABSENCE]),
     );
   }
 
@@ -82,7 +79,7 @@ export class Plan {
     const storedRow = this.#storedRow[row] as number;
     return {
       site: this.#sites.all[number] as Site,
-      stored: this.#stored[number] as StoredFindings,
+      stored: this.#stored,
       row: storedRow === NEW ? null : storedRow,
       by: BY[this.#by[row] as number] as MatchedBy,
     };
@@ -92,22 +89,35 @@ export class Plan {
     return this.#sites.ofGroup[this.#survey.groupOf(row)] as number;
   }
 
-  #match(number: number, rows: readonly number[]): Absence {
-    const stored = this.#stored[number] as StoredFindings;
-    const free = Array.from({ length: stored.length }, (_, row) => row).filter(
-      (row) => !stored.isSettled(row),
-    );
-    const seen = new Set<number>();
+  /** Matches what isn't written yet; returns a mark for each stored finding: 1 where it is one of the report's. */
+  #match(committed: ReadonlyMap<number, string>): Uint8Array {
+    const stored = this.#stored;
+    const { evidence } = this.#survey;
+    const holds = new Uint8Array(this.#sites.all.length);
+    const free: number[] = [];
+    for (let row = 0; row < stored.length; row += 1) {
+      holds[stored.siteOf(row)] = 1;
+      if (!stored.isSettled(row)) free.push(row);
+    }
+    const rows: number[] = [];
+    for (let row = 0; row < evidence.length; row += 1) {
+      // Of a scope that holds nothing everything is new: a list of a million rows would be made for nothing.
+      if (holds[this.#siteOf(row)] === 0) continue;
+      const batch = this.batchOf(row);
+      // What this upload wrote before it was interrupted is settled and takes no part.
+      if (batch !== NO_BATCH && !committed.has(batch)) rows.push(row);
+    }
+    const seen = new Uint8Array(stored.length);
     match(
-      { evidence: this.#survey.evidence, rows },
-      { evidence: stored.evidence, rows: free },
+      { evidence, rows, siteOf: (row) => this.#siteOf(row) },
+      { evidence: stored.evidence, rows: free, siteOf: (row) => stored.siteOf(row) },
       (row, found, by) => {
         this.#storedRow[row] = found;
         this.#by[row] = BY.indexOf(by);
-        seen.add(found);
+        seen[found] = 1;
       },
     );
-    return absenceIn(stored, seen);
+    return seen;
   }
 }
 
@@ -126,10 +136,7 @@ export async function makePlan(
   committed: ReadonlyMap<number, string>,
   round: number | null = null,
 ): Promise<Plan> {
-  const stored: StoredFindings[] = [];
-  for (const site of sites.all) {
-    stored.push(isOf(site, round) ? await readScope(db, site) : new StoredFindings());
-  }
+  const stored = await readStored(db, sites, round);
   return new Plan(survey, sites, stored, batchesOf(survey, sites), committed, round);
 }
 
@@ -165,20 +172,60 @@ function batchesOf(survey: Survey, sites: Sites): GrowingInts {
 export const roundsOf = (sites: Sites): number =>
   sites.all.reduce((most, site) => Math.max(most, site.round + 1), 1);
 
-async function readScope(db: Db, { place }: Site): Promise<StoredFindings> {
-  const { tenantId, refId, defaultRefId, uploadId } = place;
+type NumberedSite = readonly [number, Site];
+
+/** What the scopes of a round hold. Those that differ in their assets only are read together: there may be very many. */
+async function readStored(db: Db, sites: Sites, round: number | null): Promise<StoredFindings> {
   const stored = new StoredFindings();
+  const ofRound = [...sites.all.entries()].filter(([, site]) => isOf(site, round));
+  const ofAnalysis = ([, { place }]: NumberedSite): string => `${place.tool}\n${place.category}`;
+  for (const alike of Map.groupBy(ofRound, ofAnalysis).values()) {
+    for (const some of sliced(alike)) await readScopes(db, some, stored);
+  }
+  return stored;
+}
+
+/** Of several scopes more than a page is read in halves, of one page by page. */
+async function readScopes(
+  db: Db,
+  sites: readonly NumberedSite[],
+  stored: StoredFindings,
+): Promise<void> {
+  const { tenantId, tool, category } = (sites[0] as NumberedSite)[1].place;
+  const byAsset = Map.groupBy(sites, ([, { place }]) => place.assetId);
+  const scopes = { tool, category, assetIds: [...byAsset.keys()] };
   for (let after: string | null = null; ; ) {
-    const page = await findingsOfScope(db, tenantId, place, after, PAGE_ROWS);
-    const last = page.at(-1);
-    if (last === undefined) return stored;
-    const ids = page.map((row) => row.id);
-    const sightings = await sightingsOnRef(db, tenantId, refId, ids);
-    const known = place.isDefaultRef ? null : await sightingsOnRef(db, tenantId, defaultRefId, ids);
-    for (const row of page) {
-      stored.add(row, sightings.get(row.id), uploadId, known?.has(row.id) === true);
+    const page = await findingsOfScopes(db, tenantId, scopes, after, PAGE_ROWS);
+    const isWhole = page.length < PAGE_ROWS;
+    if (!isWhole && byAsset.size > 1) {
+      const ofEach = [...byAsset.values()];
+      const half = Math.ceil(ofEach.length / 2);
+      await readScopes(db, ofEach.slice(0, half).flat(), stored);
+      await readScopes(db, ofEach.slice(half).flat(), stored);
+      return;
     }
-    if (page.length < PAGE_ROWS) return stored;
-    after = last.id;
+    await addPage(db, byAsset, page, stored);
+    if (isWhole) return;
+    after = page.at(-1)?.id ?? null;
+  }
+}
+
+async function addPage(
+  db: Db,
+  byAsset: ReadonlyMap<string, readonly NumberedSite[]>,
+  page: readonly StoredFinding[],
+  stored: StoredFindings,
+): Promise<void> {
+  const places = [...byAsset.values()].flat().map(([, { place }]) => place);
+  const refIds = new Set(places.flatMap(({ refId, defaultRefId }) => [refId, defaultRefId]));
+  const ids = page.map((row) => row.id);
+  const tenantId = places[0]?.tenantId ?? '';
+  const sightings = await sightingsOnRefs(db, tenantId, [...refIds], ids);
+  for (const row of page) {
+    for (const [number, { place }] of byAsset.get(row.asset_id) ?? []) {
+      const { refId, defaultRefId, isDefaultRef, uploadId } = place;
+      const isForeign = !isDefaultRef && sightings.has(sightingKey(defaultRefId, row.id));
+      stored.add(number, row, sightings.get(sightingKey(refId, row.id)), uploadId, isForeign);
+    }
   }
 }

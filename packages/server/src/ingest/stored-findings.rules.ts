@@ -1,5 +1,5 @@
-// What matching and writing need to know of the stored findings of one scope, in columns: about 130 bytes each with the
-// id, however many there are. Rows are numbered as they are added. Filled by plan.ts, page by page.
+// What matching and writing need to know of the stored findings of all sites of a report, in columns: about 130 bytes each
+// with the id, however many there are, in however many scopes. Rows are numbered as they are added. Filled by plan.ts.
 
 import { FINDING_STATUSES } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
@@ -42,13 +42,18 @@ export class StoredFindings {
   readonly evidence = new EvidenceTable();
   readonly #ids: string[] = [];
   readonly #states = new GrowingInts();
+  readonly #sites = new GrowingInts();
 
   get length(): number {
     return this.#ids.length;
   }
 
-  /** `sighting`: on the ref that the upload is about; undefined where it was never seen there. `isForeign`: of StoredState. */
+  /**
+   * `site`: the number of the one in whose scope it is. `sighting`: on the ref that the upload is about; undefined where it was
+   * never seen there. `isForeign`: of StoredState.
+   */
   add(
+    site: number,
     row: StoredFinding,
     sighting: StoredSighting | undefined,
     uploadId: string,
@@ -65,6 +70,11 @@ export class StoredFindings {
     if (sighting?.lastUploadId === uploadId) state |= MINE;
     if (row.created_upload_id === uploadId) state |= CREATED_HERE;
     this.#states.push(state);
+    this.#sites.push(site);
+  }
+
+  siteOf(row: number): number {
+    return this.#sites.at(row);
   }
 
   at(row: number): StoredState {

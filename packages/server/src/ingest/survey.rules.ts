@@ -189,7 +189,6 @@ export class Survey {
     for (let row = 0; row < evidence.length; row += 1) {
       let same: number | null = null;
       for (const other of first.same(evidence, row)) {
-        if (siteOfRow(other) !== siteOfRow(row)) continue;
         if (evidence.isSameIdentity(row, evidence, other)) same = other;
         if (same !== null) break;
       }

@@ -230,7 +230,7 @@ async function writeBatch(
         changeFindings(tx, rows.changed, rows.changedDetails),
         changeStatuses(tx, tenantId, rows.statuses, nowMs),
         saveSightings(tx, rows.sighted),
-        ...rows.seenAgain.map((seen) => noteSightings(tx, seen)),
+        noteSightings(tx, rows.seenAgain),
         insertFindingEvents(tx, rows.events),
         insertBatch(tx, upload, hold.scopes, batch, JSON.stringify(rows.counts)),
       ]);

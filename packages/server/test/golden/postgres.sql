@@ -259,16 +259,25 @@ select "id" from "upload" where "tenant_id" = $1 and "command_id" = $2 and "runn
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count") select "tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count" from json_populate_recordset(null::"analysis", $1::json) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "scanner" = excluded."scanner", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = $1 and "asset_id" = $2 and "tool" = $3 and "category" = $4 and "id" > $5 order by "id" limit $6
+select "id", "asset_id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = $1 and "tool" = $2 and "category" = $3 and "asset_id" = $4 and "id" > $5 order by "id" limit $6
+
+-- ingest: findings of several scopes
+select "id", "asset_id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = $1 and "tool" = $2 and "category" = $3 and "asset_id" = any($4::uuid[]) limit $5
 
 -- ingest: seen again on a ref
 update "finding_ref" set "last_seen_at" = $1, "last_commit" = $2, "last_upload_id" = $3, "present" = $4 where "tenant_id" = $5 and "ref_id" = $6 and "finding_id" = any($7::uuid[])
 
+-- ingest: seen again on several refs
+update "finding_ref" as "stored" set "last_seen_at" = "given"."last_seen_at", "last_commit" = "given"."last_commit", "last_upload_id" = "given"."last_upload_id", "present" = "given"."present" from json_populate_recordset(null::"finding_ref", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."ref_id" = "given"."ref_id" and "stored"."finding_id" = "given"."finding_id"
+
 -- ingest: seen on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
--- ingest: sightings on a ref
-select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "ref_id" = $2 and "finding_id" = any($3::uuid[])
+-- ingest: sightings on the refs of one site
+select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "finding_id" = any($2::uuid[]) and "ref_id" = any($3::uuid[])
+
+-- ingest: sightings on the refs of several sites
+select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "finding_id" = any($2::uuid[]) and ("ref_id" = any($3::uuid[])) is true
 
 -- ingest: gone from a ref
 update "finding_ref" as "stored" set "present" = "given"."present" from json_populate_recordset(null::"finding_ref", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."ref_id" = "given"."ref_id" and "stored"."finding_id" = "given"."finding_id"

@@ -36,7 +36,17 @@ import * as scans from '../../src/scans/scan-session.queries.ts';
 import * as runners from '../../src/keys/runner.queries.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
-const SCOPE = { assetId: ID, tool: 'tool', category: '' };
+const ANALYSIS = { tool: 'tool', category: '' };
+const seenAgain = (findings: number): ingested.SeenAgain => ({
+  tenant_id: ID,
+  ref_id: ID,
+  last_seen_at: 1,
+  last_commit: null,
+  last_upload_id: ID,
+  present: 1,
+  findingIds: Array.from({ length: findings }, () => ID),
+});
+const SCOPE = { assetId: ID, ...ANALYSIS };
 const ASSET = { kind_class: 'repository', value: 'a' };
 const UPLOAD = { tenant_id: ID, id: ID, lease_holder: ID, attempt: 1 };
 const COMMAND = { tenant_id: ID, id: ID, status: 'running', attempt: 1, holder_id: ID, cancel_requested_at: null, log_lines: 1, log_dropped: 0 } as const;
@@ -186,17 +196,13 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         held_count: 0,
       },
     ]),
-  'ingest: findings of a scope': (db) => ingested.findingsOfScope(db, ID, SCOPE, ID, 10),
-  'ingest: seen again on a ref': (db) =>
-    ingested.noteSightings(db, {
-      tenant_id: ID,
-      ref_id: ID,
-      last_seen_at: 1,
-      last_commit: null,
-      last_upload_id: ID,
-      present: 1,
-      findingIds: [ID, ID],
-    }),
+  'ingest: findings of a scope': (db) =>
+    ingested.findingsOfScopes(db, ID, { ...ANALYSIS, assetIds: [ID] }, ID, 10),
+  'ingest: findings of several scopes': (db) =>
+    ingested.findingsOfScopes(db, ID, { ...ANALYSIS, assetIds: [ID, ID] }, null, 10),
+  'ingest: seen again on a ref': (db) => ingested.noteSightings(db, [seenAgain(8)]),
+  'ingest: seen again on several refs': (db) =>
+    ingested.noteSightings(db, [seenAgain(1), seenAgain(1)]),
   'ingest: seen on a ref': (db) =>
     ingested.saveSightings(db, [
       {
@@ -211,7 +217,10 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_upload_id: ID,
       },
     ]),
-  'ingest: sightings on a ref': (db) => ingested.sightingsOnRef(db, ID, ID, [ID, ID]),
+  'ingest: sightings on the refs of one site': (db) =>
+    ingested.sightingsOnRefs(db, ID, [ID, ID], [ID, ID]),
+  'ingest: sightings on the refs of several sites': (db) =>
+    ingested.sightingsOnRefs(db, ID, [ID, ID, ID], [ID, ID]),
   'ingest: gone from a ref': (db) =>
     ingested.markAbsent(db, [{ tenant_id: ID, ref_id: ID, finding_id: ID }]),
   'ingest: lock what is active': (db) => ingested.lockActive(db, ID, [ID, ID]),

@@ -259,16 +259,25 @@ select "id" from "upload" where "tenant_id" = ? and "command_id" = ? and "runner
 insert into "analysis" ("tenant_id", "ref_id", "tool", "category", "last_upload_id", "last_seen_at", "commit_sha", "coverage", "scanner", "held_digest", "held_count") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "ref_id", "tool", "category") do update set "last_upload_id" = excluded."last_upload_id", "last_seen_at" = excluded."last_seen_at", "commit_sha" = excluded."commit_sha", "coverage" = excluded."coverage", "scanner" = excluded."scanner", "held_digest" = excluded."held_digest", "held_count" = excluded."held_count"
 
 -- ingest: findings of a scope
-select "id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = ? and "asset_id" = ? and "tool" = ? and "category" = ? and "id" > ? order by "id" limit ?
+select "id", "asset_id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = ? and "tool" = ? and "category" = ? and "asset_id" = ? and "id" > ? order by "id" limit ?
+
+-- ingest: findings of several scopes
+select "id", "asset_id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = ? and "tool" = ? and "category" = ? and "asset_id" in (select unhex(value, '-') from json_each(?)) limit ?
 
 -- ingest: seen again on a ref
 update "finding_ref" set "last_seen_at" = ?, "last_commit" = ?, "last_upload_id" = ?, "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))
 
+-- ingest: seen again on several refs
+update "finding_ref" set "last_seen_at" = ?, "last_commit" = ?, "last_upload_id" = ?, "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" = ?
+
 -- ingest: seen on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
--- ingest: sightings on a ref
-select "finding_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))
+-- ingest: sightings on the refs of one site
+select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?)) and "ref_id" in (select unhex(value, '-') from json_each(?))
+
+-- ingest: sightings on the refs of several sites
+select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?)) and ("ref_id" in (select unhex(value, '-') from json_each(?))) is true
 
 -- ingest: gone from a ref
 update "finding_ref" set "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" = ?
