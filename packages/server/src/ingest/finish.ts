@@ -21,7 +21,7 @@ import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
 import { freeScopes, saveAnalyses } from './frame.queries.ts';
-import { type Hold, holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
+import { holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
 import type { Reading } from './reading.ts';
 import {
   addCounts,
@@ -72,16 +72,15 @@ export const toolOf = (report: Report): string | null => {
  * What is absent is closed and the analyses are noted, slice by slice; then, in one transaction, the receipt, one event and
  * the state.
  */
-export async function finish(deps: IngestDeps, hold: Hold, done: Finished): Promise<void> {
-  const { upload } = hold;
+export async function finish(deps: IngestDeps, upload: UploadRow, done: Finished): Promise<void> {
   const { tenant_id: tenantId, id: uploadId } = upload;
-  const slices = await LeasedSlices.open(deps, hold, 'absence');
+  const slices = await LeasedSlices.open(deps, upload, 'absence');
   const { resolved, held } = await settleAbsence(slices, deps.clock, conclusionsOf(done));
   await noteAnalyses(slices, done.sites, held, deps.clock.nowMs());
   const absence = { resolved, held: countHeld(held) };
   await deps.database.transaction(tenantId, async (tx) => {
     const nowMs = deps.clock.nowMs();
-    await holdLease(deps, tx, hold, {
+    await holdLease(deps, tx, upload, {
       analyses: done.sites.length,
       items_done: done.survey.tally.received,
     });

@@ -2,7 +2,13 @@
 
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { forUpdate, insertRows, updateRows, type UpdateRowsOptions } from '../db/dialect.ts';
+import {
+  forUpdate,
+  insertRows,
+  isAmong,
+  updateRows,
+  type UpdateRowsOptions,
+} from '../db/dialect.ts';
 import type {
   AnalysisTable,
   AssetRefTable,
@@ -168,8 +174,36 @@ export interface ScopeKey {
 }
 
 /**
- * Takes scopes for one upload: matching must see a scope that nobody else changes. Returns how many are ours (again). A
- * holder whose lease has ended is pushed aside; its own writes are guarded by its upload's lease.
+ * Uploads that hold scopes of these assets under a lease that has ended are pushed aside: whoever works on one may not write
+ * any more, and it is claimed anew. To be done in the transaction that takes the scopes.
+ */
+export async function pushAside(
+  db: Db,
+  { tenant_id: tenantId, id: uploadId }: { readonly tenant_id: string; readonly id: string },
+  assetIds: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  await db
+    .updateTable('upload')
+    .set({ lease_holder: null, lease_until: nowMs })
+    .where('tenant_id', '=', tenantId)
+    .where('state', '=', 'processing')
+    .where((eb) => {
+      const late = eb
+        .selectFrom('scope')
+        .select((scope) => scope.ref('scope.holder_upload_id').$notNull().as('id'))
+        .where('scope.tenant_id', '=', tenantId)
+        .where(isAmong(db, 'scope.asset_id', assetIds))
+        .where('scope.holder_upload_id', '!=', uploadId)
+        .where('scope.lease_until', '<', nowMs);
+      return eb('id', 'in', late);
+    })
+    .execute();
+}
+
+/**
+ * Takes scopes for one upload: matching must see a scope that nobody else changes. Returns how many are ours (again). Those
+ * whose holder was pushed aside are free.
  */
 export async function takeScopes(
   db: Db,
@@ -259,17 +293,6 @@ export async function scopesOfOthers(
     .where('lease_until', '>=', nowMs)
     .execute();
   return rows.map(({ asset_id: assetId, tool, category }) => ({ assetId, tool, category }));
-}
-
-/** How many scopes an upload holds. */
-export async function countScopes(db: Db, tenantId: string, uploadId: string): Promise<number> {
-  const row = await db
-    .selectFrom('scope')
-    .select((eb) => eb.fn.countAll<number>().as('held'))
-    .where('tenant_id', '=', tenantId)
-    .where('holder_upload_id', '=', uploadId)
-    .executeTakeFirst();
-  return Number(row?.held ?? 0);
 }
 
 export async function freeScopes(db: Db, tenantId: string, uploadId: string): Promise<void> {

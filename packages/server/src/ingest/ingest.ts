@@ -12,7 +12,7 @@ import type { Report } from './draft.rules.ts';
 import { isRehearsal } from './ending.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
 import { isAnyScopeBusy, needsFallback, settleFrame } from './frame.ts';
-import { type Hold, holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease.ts';
+import { holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease.ts';
 import { makePlan, roundsOf } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
 import { mustRefuse } from './receipt.rules.ts';
@@ -55,7 +55,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     }
     const items = survey.tally.received;
     const progress = { ...shown, items_total: items, items_done: 0, analyses: 0 };
-    await holdLease(deps, db, { upload, scopes: 0 }, progress);
+    await holdLease(deps, db, upload, progress);
     if (isRehearsal(upload)) await rehearse(deps, upload, reading, survey);
     else await applyReport(deps, upload, reading, survey);
     deps.checkpoint?.('finished');
@@ -88,13 +88,13 @@ async function applyReport(
 ): Promise<void> {
   const { source, document, report, lists } = reading;
   const db = deps.database.tenant(upload.tenant_id);
-  const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
+  const slices = await LeasedSlices.open(deps, upload, 'frame');
   const nowMs = deps.clock.nowMs();
   const frame = await settleFrame(slices, upload, report, needsFallback(report, survey));
   const save = writesComponents(slices, upload, frame.home);
   const dependencies = await settleComponents(deps, upload, reading, survey, save);
   const settled = await settleSites(slices, upload, report, survey, frame, nowMs);
-  const hold: Hold = { upload, scopes: await holdScopes(deps, slices, upload, settled.all) };
+  await holdScopes(deps, slices, upload, settled.all);
   const sites = await markStale(db, upload, settled);
   const committed = await batchCounts(db, upload, 'items');
   const absences = new Map<Site, Absence>();
@@ -106,10 +106,10 @@ async function applyReport(
     const judged = { report, survey, plan, raws, committed };
     const items = source.items(document, lists);
     const defects = new ReaderDefects(deps, upload);
-    details.push(await readItems(judged, items, new BatchWriter(deps, hold), defects));
+    details.push(await readItems(judged, items, new BatchWriter(deps, upload), defects));
     for (const [site, absence] of plan.absences) absences.set(site, absence);
   }
-  await finish(deps, hold, {
+  await finish(deps, upload, {
     report,
     survey,
     account: { ...frame.account, dependencies: dependencies.counts },
@@ -122,7 +122,7 @@ async function applyReport(
 /** What could not be used stays to be looked at, whether the report is accepted or refused. */
 async function storeRejections(deps: IngestDeps, upload: UploadRow, survey: Survey): Promise<void> {
   if (survey.rejected.length === 0) return;
-  const slices = await LeasedSlices.open(deps, { upload, scopes: 0 }, 'frame');
+  const slices = await LeasedSlices.open(deps, upload, 'frame');
   const ids = { tenant_id: upload.tenant_id, upload_id: upload.id };
   const rows = survey.rejected.map((rejection, seq) => ({ ...ids, seq, ...rejection }));
   for (const slice of sliced(rows)) await slices.write((tx) => insertRejections(tx, slice));

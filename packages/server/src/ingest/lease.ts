@@ -4,7 +4,7 @@
 import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
-import { countScopes, extendScopes } from './frame.queries.ts';
+import { extendScopes } from './frame.queries.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { extendLease } from './upload-work.queries.ts';
 import type { ReaderDefect } from './unreadable.ts';
@@ -25,17 +25,11 @@ export interface IngestDeps {
   readonly onDefect?: (defect: ReaderDefect) => void;
 }
 
-/** Another worker has the upload now: stop at once, write nothing. */
+/** The upload isn't this worker's any more: stop at once, write nothing. */
 export class LeaseLost extends Error {}
 
 /** Another upload holds one of the scopes: try again a little later. */
 export class ScopeBusy extends Error {}
-
-/** An upload in work, with the number of scopes that were taken for it. */
-export interface Hold {
-  readonly upload: UploadRow;
-  readonly scopes: number;
-}
 
 /**
  * How much of a scope's lease may pass before it is extended: a report has up to as many scopes as items, and to write all
@@ -44,28 +38,23 @@ export interface Hold {
 const SCOPE_LEASE_SPENT_MS = limits.uploadLeaseMs / 5;
 
 /**
- * Extends the lease of the upload and of its scopes. When the upload is somebody else's now (LeaseLost), or one of its
- * scopes (ScopeBusy), nothing of ours may be written.
+ * Extends the lease of the upload and of its scopes. When the upload isn't ours any more (LeaseLost), nothing of ours may be
+ * written: another worker has it, or another upload pushed it aside to take one of its scopes (sites.ts).
  */
 export async function holdLease(
   deps: IngestDeps,
   db: Db,
-  hold: Hold,
+  upload: UploadRow,
   progress: Parameters<typeof extendLease>[3],
 ): Promise<void> {
-  const { upload, scopes } = hold;
-  if ((await extendHold(deps, db, hold, progress)) === 0) throw new LeaseLost();
-  // Nobody takes a scope whose lease runs: those that are held now stay so to the end of the transaction.
-  if (scopes > 0 && (await countScopes(db, upload.tenant_id, upload.id)) < scopes) {
-    throw new ScopeBusy();
-  }
+  if ((await extendHold(deps, db, upload, progress)) === 0) throw new LeaseLost();
 }
 
 /** The same without judging what is still held: how many uploads, 0 or 1. The guard is insertBatch's. */
 export async function extendHold(
   deps: IngestDeps,
   db: Db,
-  { upload }: Hold,
+  upload: UploadRow,
   progress: Parameters<typeof extendLease>[3],
 ): Promise<number> {
   const until = deps.clock.nowMs() + limits.uploadLeaseMs;
@@ -93,6 +82,6 @@ export function leaseKeeper(deps: IngestDeps, upload: UploadRow): () => Promise<
     if (deps.clock.monotonicMs() - heldAtMs < HOLD_EVERY_MS) return;
     heldAtMs = deps.clock.monotonicMs();
     await deps.alignClock?.();
-    await holdLease(deps, db, { upload, scopes: 0 }, {});
+    await holdLease(deps, db, upload, {});
   };
 }

@@ -59,7 +59,7 @@ export async function rehearse(
   };
   const absence = await foreseeAbsence(database.tenant(tenantId), done);
   const receipt = receiptOfFinished(upload, done, absence, counter.counts);
-  await holdLease(deps, db, { upload, scopes: 0 }, { items_done: survey.tally.received });
+  await holdLease(deps, db, upload, { items_done: survey.tally.received });
   if ((await end(deps, upload, 'processed', receipt, null)) === 'lost') throw new LeaseLost();
 }
 

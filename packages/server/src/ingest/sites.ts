@@ -7,7 +7,7 @@ import type { Db } from '../db/db.ts';
 import type { AnalysisDraft, Report } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import type { Frame } from './frame.ts';
-import { analysesOf, type AssetRow, takeScopes } from './frame.queries.ts';
+import { analysesOf, type AssetRow, pushAside, takeScopes } from './frame.queries.ts';
 import { type IngestDeps, ScopeBusy } from './lease.ts';
 import { type RefWish, settleRefs } from './refs.ts';
 import { Notes } from './report-notes.decode.ts';
@@ -160,14 +160,14 @@ const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft 
 
 /**
  * Takes the scopes of all sites in a fixed order, so that two uploads with the same scopes can't wait for each other. All
- * or none: after ScopeBusy those that were taken are given back (settleFailure). Returns how many.
+ * or none: after ScopeBusy those that were taken are given back (settleFailure).
  */
 export async function holdScopes(
   { clock }: Pick<IngestDeps, 'clock'>,
   slices: Slices,
   upload: UploadRow,
   sites: readonly Site[],
-): Promise<number> {
+): Promise<void> {
   const keys = new Map(
     sites.map(({ place }) => [`${place.assetId} ${place.tool}\n${place.category}`, place] as const),
   );
@@ -175,11 +175,16 @@ export async function holdScopes(
   for (const slice of sliced(ordered)) {
     await slices.write(async (tx) => {
       const nowMs = clock.nowMs();
+      await pushAside(
+        tx,
+        upload,
+        slice.map(({ assetId }) => assetId),
+        nowMs,
+      );
       const taken = await takeScopes(tx, upload, slice, nowMs, nowMs + limits.uploadLeaseMs);
       if (taken < slice.length) throw new ScopeBusy();
     });
   }
-  return keys.size;
 }
 
 /**

@@ -4,7 +4,8 @@
 
 import { limits } from '@muster/contract/plain';
 import type { Db } from '../db/db.ts';
-import { type Hold, holdLease, type IngestDeps } from './lease.ts';
+import { holdLease, type IngestDeps } from './lease.ts';
+import type { UploadRow } from './upload.queries.ts';
 import { batchCounts, type BatchPart, insertBatch } from './upload-work.queries.ts';
 
 /** Rows of one slice: as many as a batch of findings has, for the same reason. */
@@ -40,28 +41,28 @@ export interface Slices {
 export class LeasedSlices implements Slices {
   readonly db: Db;
   readonly #deps: IngestDeps;
-  readonly #hold: Hold;
+  readonly #upload: UploadRow;
   readonly #part: BatchPart;
   readonly #committed: ReadonlyMap<number, string>;
   #next = 0;
 
   private constructor(
     deps: IngestDeps,
-    hold: Hold,
+    upload: UploadRow,
     part: BatchPart,
     committed: ReadonlyMap<number, string>,
   ) {
-    this.db = deps.database.tenant(hold.upload.tenant_id);
+    this.db = deps.database.tenant(upload.tenant_id);
     this.#deps = deps;
-    this.#hold = hold;
+    this.#upload = upload;
     this.#part = part;
     this.#committed = committed;
   }
 
   /** With the slices of that part that an earlier try committed. */
-  static async open(deps: IngestDeps, hold: Hold, part: BatchPart): Promise<LeasedSlices> {
-    const db = deps.database.tenant(hold.upload.tenant_id);
-    return new LeasedSlices(deps, hold, part, await batchCounts(db, hold.upload, part));
+  static async open(deps: IngestDeps, upload: UploadRow, part: BatchPart): Promise<LeasedSlices> {
+    const db = deps.database.tenant(upload.tenant_id);
+    return new LeasedSlices(deps, upload, part, await batchCounts(db, upload, part));
   }
 
   /** Whether an earlier try committed any slice of this part that counts. */
@@ -91,22 +92,18 @@ export class LeasedSlices implements Slices {
     while (this.#committed.has(this.#next)) this.#next += 1;
     const batch = this.#next;
     this.#next += 1;
-    const { upload, scopes } = this.#hold;
     return await this.#run(`${this.#part} ${batch}`, async (tx) => {
       const result = await body(tx);
-      await insertBatch(tx, upload, scopes, batch, JSON.stringify(result), this.#part);
+      await insertBatch(tx, this.#upload, batch, JSON.stringify(result), this.#part);
       return result;
     });
   }
 
   async #run<T>(step: string, body: (tx: Db) => Promise<T>): Promise<T> {
-    const result = await this.#deps.database.transaction(
-      this.#hold.upload.tenant_id,
-      async (tx) => {
-        await holdLease(this.#deps, tx, this.#hold, {});
-        return await body(tx);
-      },
-    );
+    const result = await this.#deps.database.transaction(this.#upload.tenant_id, async (tx) => {
+      await holdLease(this.#deps, tx, this.#upload, {});
+      return await body(tx);
+    });
     this.#deps.checkpoint?.(step);
     return result;
   }

@@ -284,13 +284,12 @@ export async function batchCounts(
 }
 
 /**
- * Stores what a batch counted, and is its guard: unless the upload, and at least `scopes` scopes, are held by the worker
- * that `upload` names, nobody's name can be stored with it, and the whole transaction fails.
+ * Stores what a batch counted, and is its guard: unless the upload is held by the worker that `upload` names, nobody's name can
+ * be stored with it, and the whole transaction fails.
  */
 export async function insertBatch(
   db: Db,
   upload: Pick<UploadRow, 'tenant_id' | 'id' | 'lease_holder' | 'attempt'>,
-  scopes: number,
   batch: number,
   counts: string,
   part: BatchPart = 'items',
@@ -311,16 +310,7 @@ export async function insertBatch(
         .where('upload.id', '=', upload.id)
         .where('upload.state', '=', 'processing')
         .where('upload.lease_holder', '=', upload.lease_holder)
-        .where('upload.attempt', '=', upload.attempt)
-        .where(
-          eb
-            .selectFrom('scope')
-            .select((scope) => scope.fn.countAll<number>().as('held'))
-            .where('scope.tenant_id', '=', upload.tenant_id)
-            .where('scope.holder_upload_id', '=', upload.id),
-          '>=',
-          scopes,
-        ),
+        .where('upload.attempt', '=', upload.attempt),
     }))
     .execute();
 }

@@ -28,12 +28,13 @@ import {
 import { assert } from '../lib/assert.ts';
 import { newId } from '../lib/ids.ts';
 import type { FindingDraft, ItemPass, Report } from './draft.rules.ts';
-import { extendHold, type Hold, holdLease, type IngestDeps } from './lease.ts';
+import { extendHold, holdLease, type IngestDeps } from './lease.ts';
 import { type Matching, NO_BATCH, type Plan } from './plan.ts';
 import type { RawHashes } from './raw-hashes.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 import { NO_ROW, type Survey } from './survey.rules.ts';
 import { DETAIL_UNREADABLE, type ReaderDefects } from './unreadable.ts';
+import type { UploadRow } from './upload.queries.ts';
 import { insertBatch } from './upload-work.queries.ts';
 
 /** Everything that was found out about an upload before its items are written. */
@@ -168,14 +169,14 @@ const BATCHES_IN_FLIGHT = 3;
 /** Collects items into batches and writes them, a few at a time. */
 export class BatchWriter implements Sink {
   readonly #deps: IngestDeps;
-  readonly #hold: Hold;
+  readonly #upload: UploadRow;
   readonly #inFlight = new Set<Promise<void>>();
   #batch = 0;
   #items: Matched[] = [];
 
-  constructor(deps: IngestDeps, hold: Hold) {
+  constructor(deps: IngestDeps, upload: UploadRow) {
     this.#deps = deps;
-    this.#hold = hold;
+    this.#upload = upload;
   }
 
   async add(batch: number, item: Matched, itemsDone: number): Promise<void> {
@@ -197,7 +198,7 @@ export class BatchWriter implements Sink {
     const db = this.#deps.database.tenant(first.place.tenantId);
     const rows = await rowsOf(db, items, () => newId(first.place.nowMs));
     if (this.#inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(this.#inFlight);
-    const writing = writeBatch(this.#deps, this.#hold, this.#batch, rows, itemsDone);
+    const writing = writeBatch(this.#deps, this.#upload, this.#batch, rows, itemsDone);
     this.#inFlight.add(writing);
     // A failure is thrown by the next race or by the last wait; this only keeps the set small.
     writing.then(
@@ -213,31 +214,30 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 async function writeBatch(
   deps: IngestDeps,
-  hold: Hold,
+  upload: UploadRow,
   batch: number,
   rows: BatchRows,
   itemsDone: number,
 ): Promise<void> {
-  const { upload } = hold;
   const { tenant_id: tenantId } = upload;
   const nowMs = deps.clock.nowMs();
   const progress = { items_done: itemsDone, progress_attempt: upload.attempt };
   try {
     await deps.database.together(tenantId, async (tx) => {
       await Promise.all([
-        extendHold(deps, tx, hold, progress),
+        extendHold(deps, tx, upload, progress),
         insertFindings(tx, rows.created, rows.createdDetails),
         changeFindings(tx, rows.changed, rows.changedDetails),
         changeStatuses(tx, tenantId, rows.statuses, nowMs),
         saveSightings(tx, rows.sighted),
         noteSightings(tx, rows.seenAgain),
         insertFindingEvents(tx, rows.events),
-        insertBatch(tx, upload, hold.scopes, batch, JSON.stringify(rows.counts)),
+        insertBatch(tx, upload, batch, JSON.stringify(rows.counts)),
       ]);
     });
   } catch (error) {
     // The guard refuses a batch of an upload that isn't ours any more: this says which it was.
-    await holdLease(deps, deps.database.tenant(tenantId), hold, {});
+    await holdLease(deps, deps.database.tenant(tenantId), upload, {});
     throw error;
   }
   deps.checkpoint?.(`batch ${batch}`);

@@ -231,8 +231,8 @@ insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload
 -- scopes: extend
 update "scope" set "lease_until" = $1 where "tenant_id" = $2 and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = $3 and "holder_upload_id" = $4 and "lease_until" < $5 order by "asset_id", "tool", "category" for update)
 
--- scopes: count
-select count(*) as "held" from "scope" where "tenant_id" = $1 and "holder_upload_id" = $2
+-- scopes: push aside
+update "upload" set "lease_holder" = $1, "lease_until" = $2 where "tenant_id" = $3 and "state" = $4 and "id" in (select "scope"."holder_upload_id" as "id" from "scope" where "scope"."tenant_id" = $5 and "scope"."asset_id" = any($6::uuid[]) and "scope"."holder_upload_id" != $7 and "scope"."lease_until" < $8)
 
 -- scopes: held by others
 select "asset_id", "tool", "category" from "scope" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "holder_upload_id" is not null and "holder_upload_id" != $4 and "lease_until" >= $5
@@ -241,7 +241,7 @@ select "asset_id", "tool", "category" from "scope" where "tenant_id" = $1 and "a
 update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = $4 and "holder_upload_id" = $5 order by "asset_id", "tool", "category" for update)
 
 -- uploads: a batch and its guard
-insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values ($1, $2, $3, $4, $5, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = $6 and "upload"."id" = $7 and "upload"."state" = $8 and "upload"."lease_holder" = $9 and "upload"."attempt" = $10 and (select count(*) as "held" from "scope" where "scope"."tenant_id" = $11 and "scope"."holder_upload_id" = $12) >= $13))
+insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values ($1, $2, $3, $4, $5, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = $6 and "upload"."id" = $7 and "upload"."state" = $8 and "upload"."lease_holder" = $9 and "upload"."attempt" = $10))
 
 -- analyses: of places
 select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = $1 and "ref_id" in ($2) and "tool" in ($3) and "category" in ($4)

@@ -169,10 +169,11 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'uploads: rejections': (db) => rejections.rejectionsPage(db, ID, ID, -1, 10),
   'scopes: take': (db) => frame.takeScopes(db, { tenant_id: ID, id: ID }, [SCOPE, SCOPE], 1, 2),
   'scopes: extend': (db) => frame.extendScopes(db, ID, ID, 1, 2),
-  'scopes: count': (db) => frame.countScopes(db, ID, ID),
+  'scopes: push aside': (db) =>
+    frame.pushAside(db, { tenant_id: ID, id: ID }, [ID, ID], 1),
   'scopes: held by others': (db) => frame.scopesOfOthers(db, { tenant_id: ID, id: ID }, [ID, ID], 1),
   'scopes: free': (db) => frame.freeScopes(db, ID, ID),
-  'uploads: a batch and its guard': (db) => work.insertBatch(db, UPLOAD, 1, 1, '{}'),
+  'uploads: a batch and its guard': (db) => work.insertBatch(db, UPLOAD, 1, '{}'),
   'analyses: of places': (db) =>
     frame.analysesOf(db, ID, [{ ref_id: ID, tool: 'tool', category: '' }]),
   'analyses: on a ref': (db) => frame.analysesOnRef(db, ID, ID),

@@ -231,8 +231,8 @@ insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload
 -- scopes: extend
 update "scope" set "lease_until" = ? where "tenant_id" = ? and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "holder_upload_id" = ? and "lease_until" < ? order by "asset_id", "tool", "category")
 
--- scopes: count
-select count(*) as "held" from "scope" where "tenant_id" = ? and "holder_upload_id" = ?
+-- scopes: push aside
+update "upload" set "lease_holder" = ?, "lease_until" = ? where "tenant_id" = ? and "state" = ? and "id" in (select "scope"."holder_upload_id" as "id" from "scope" where "scope"."tenant_id" = ? and "scope"."asset_id" in (select unhex(value, '-') from json_each(?)) and "scope"."holder_upload_id" != ? and "scope"."lease_until" < ?)
 
 -- scopes: held by others
 select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "asset_id" in (?, ?) and "holder_upload_id" is not null and "holder_upload_id" != ? and "lease_until" >= ?
@@ -241,7 +241,7 @@ select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "as
 update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "holder_upload_id" = ? order by "asset_id", "tool", "category")
 
 -- uploads: a batch and its guard
-insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values (?, ?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ? and (select count(*) as "held" from "scope" where "scope"."tenant_id" = ? and "scope"."holder_upload_id" = ?) >= ?))
+insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values (?, ?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ?))
 
 -- analyses: of places
 select "ref_id", "tool", "category", "last_upload_id" from "analysis" where "tenant_id" = ? and "ref_id" in (?) and "tool" in (?) and "category" in (?)

@@ -11,7 +11,9 @@ import { sarif, sarifResult } from '../http/reports.ts';
 import {
   claim,
   newCaller,
+  newRunnerOf,
   openStage,
+  type Point,
   receive,
   type Stage,
   workOnce,
@@ -74,6 +76,37 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
       assert.equal((await receiptOf(caller, newer)).resolved, 1);
+    });
+
+    test('an upload that did not extend its scope in time is pushed aside: it writes nothing more, and is claimed anew', async () => {
+      const caller = await newCaller(stage);
+      const other = await newRunnerOf(stage, caller.tenantId);
+      const slow = await hand(caller, ['both', 'slow']);
+      const quick = await hand(other, ['both', 'quick']);
+      const scopes = stage.database.tenant(caller.tenantId);
+      let quickly: { id: string; outcome: string } | null = null;
+      const stall = async (point: Point): Promise<void> => {
+        if (quickly !== null || point !== 'after commit') return;
+        const taken = await scopes
+          .updateTable('scope')
+          .set({ lease_until: stage.clock.nowMs() - 1 })
+          .where('tenant_id', '=', caller.tenantId)
+          .where('holder_upload_id', '=', slow)
+          .executeTakeFirst();
+        if (taken.numUpdatedRows > 0n) quickly = await work();
+      };
+      const { outcome } = present(await workOnce(stage, stall), 'an upload');
+      assert.deepEqual(quickly, { id: quick, outcome: 'processed' });
+      assert.equal(outcome, 'lost');
+      const { findings } = await snapshotOf(stage.database, caller.tenantId, [slow, quick]);
+      assert.equal(findings.length, 2, 'what the quick one has, and nothing of the slow one');
+
+      stage.clock.advance(1);
+      assert.deepEqual(await work(), { id: slow, outcome: 'processed' });
+      const receipt = await receiptOf(caller, slow);
+      assert.equal(receipt.findings.created, 1);
+      assert.equal(receipt.findings.unchanged, 1, 'the later upload has the last word');
+      assert.deepEqual((await rowOf(caller, slow)).attempt, 2);
     });
 
     test('an upload that waits because of a fault holds none of its runner’s up', async () => {
