@@ -217,8 +217,7 @@ export interface ScopeTable {
   asset_id: string;
   tool: string;
   category: string;
-  holder_upload_id: string | null;
-  lease_until: number | null;
+  holder_upload_id: string;
 }
 
 export interface AnalysisTable {

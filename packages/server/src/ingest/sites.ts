@@ -1,7 +1,6 @@
 // Where the findings of a report go: every group of entries gets its asset, its ref and its matching scope, and the
 // upload takes the scopes, so that nobody else changes what it matches against.
 
-import { limits } from '@muster/contract/plain';
 import { present } from '../lib/assert.ts';
 import type { Db } from '../db/db.ts';
 import type { AnalysisDraft, Report } from './draft.rules.ts';
@@ -160,7 +159,7 @@ const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft 
 
 /**
  * Takes the scopes of all sites in a fixed order, so that two uploads with the same scopes can't wait for each other. All
- * or none: after ScopeBusy those that were taken are given back (settleFailure).
+ * or none: after ScopeBusy the upload isn't in work any more, and so are none of them held.
  */
 export async function holdScopes(
   { clock }: Pick<IngestDeps, 'clock'>,
@@ -181,7 +180,7 @@ export async function holdScopes(
         slice.map(({ assetId }) => assetId),
         nowMs,
       );
-      const taken = await takeScopes(tx, upload, slice, nowMs, nowMs + limits.uploadLeaseMs);
+      const taken = await takeScopes(tx, upload, slice, nowMs);
       if (taken < slice.length) throw new ScopeBusy();
     });
   }

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Receipt } from '@muster/contract';
+import { processUpload } from '../../src/ingest/ingest.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { present } from '../../src/lib/assert.ts';
 import { BACKENDS } from '../harness.ts';
@@ -16,6 +17,7 @@ import {
   type Point,
   receive,
   type Stage,
+  watchedDeps,
   workOnce,
 } from '../ingest-crash/scene.ts';
 import { snapshotOf } from '../ingest-crash/snapshot.ts';
@@ -50,13 +52,19 @@ for (const backend of BACKENDS) {
         .executeTakeFirstOrThrow();
     const receiptOf = async (caller: RunnerCaller, id: string): Promise<Receipt> =>
       JSON.parse(present((await rowOf(caller, id)).receipt, 'a receipt')) as Receipt;
-    const hold = async ({ tenantId }: RunnerCaller, uploadId: string | null): Promise<void> => {
-      const until = uploadId === null ? null : stage.clock.nowMs() + 60_000;
+    /** As if somebody else still, or no longer, worked on it: it holds the scopes that it took. */
+    const setWork = async (
+      { tenantId }: RunnerCaller,
+      uploadId: string,
+      state: 'processing' | 'processed',
+      leaseMs = 60_000,
+    ): Promise<void> => {
       await stage.database
         .tenant(tenantId)
-        .updateTable('scope')
-        .set({ holder_upload_id: uploadId, lease_until: until })
+        .updateTable('upload')
+        .set({ state, lease_until: stage.clock.nowMs() + leaseMs })
         .where('tenant_id', '=', tenantId)
+        .where('id', '=', uploadId)
         .execute();
     };
 
@@ -64,36 +72,42 @@ for (const backend of BACKENDS) {
       const caller = await newCaller(stage);
       const first = await hand(caller, ['a']);
       await work();
-      await hold(caller, first);
+      await setWork(caller, first, 'processing');
       const older = await hand(caller, ['a', 'b']);
       const newer = await hand(caller, ['a'], 'Newer words.');
       assert.deepEqual(await work(), { id: older, outcome: 'requeued' });
       const { items_total: judged } = await rowOf(caller, older);
       assert.equal(judged, null, 'a scope that is seen to be busy costs no reading of all items');
       assert.equal(await claim(stage), undefined, 'nothing is due');
-      await hold(caller, null);
+      await setWork(caller, first, 'processed');
       stage.clock.advance(2000);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
       assert.equal((await receiptOf(caller, newer)).resolved, 1);
     });
 
-    test('an upload that did not extend its scope in time is pushed aside: it writes nothing more, and is claimed anew', async () => {
+    test('an upload whose lease ends is pushed aside by one that wants its scope: it writes nothing more, and is claimed anew', async () => {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const slow = await hand(caller, ['both', 'slow']);
       const quick = await hand(other, ['both', 'quick']);
-      const scopes = stage.database.tenant(caller.tenantId);
+      const db = stage.database.tenant(caller.tenantId);
       let quickly: { id: string; outcome: string } | null = null;
       const stall = async (point: Point): Promise<void> => {
         if (quickly !== null || point !== 'after commit') return;
-        const taken = await scopes
-          .updateTable('scope')
-          .set({ lease_until: stage.clock.nowMs() - 1 })
+        const taken = await db
+          .selectFrom('scope')
+          .select('holder_upload_id')
           .where('tenant_id', '=', caller.tenantId)
-          .where('holder_upload_id', '=', slow)
-          .executeTakeFirst();
-        if (taken.numUpdatedRows > 0n) quickly = await work();
+          .execute();
+        if (taken.length === 0) return;
+        const upload = present(await claim(stage), 'the quick one');
+        await setWork(caller, slow, 'processing', -1);
+        const outcome = await processUpload(
+          watchedDeps(stage, () => {}),
+          upload,
+        );
+        quickly = { id: upload.id, outcome };
       };
       const { outcome } = present(await workOnce(stage, stall), 'an upload');
       assert.deepEqual(quickly, { id: quick, outcome: 'processed' });
