@@ -1,0 +1,76 @@
+// A report about very many assets, on both databases: what is stored of them is read some scopes at a time, of the large ones
+// page by page, and each finding meets only those of its own asset.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Receipt } from '@muster/contract';
+import type { RunnerCaller } from '../../src/keys/authenticate.ts';
+import { present } from '../../src/lib/assert.ts';
+import { BACKENDS } from '../harness.ts';
+import { ctisFinding } from '../http/reports.ts';
+import type { Fields } from '../http/wire.ts';
+import { newCaller, openStage, receive, type Stage, workOnce } from '../ingest-crash/scene.ts';
+
+/** Findings of each asset: one has more than a page of them, one a good part of it, the others a few. */
+const COUNTS = [2100, 600, ...Array.from({ length: 260 }, () => 4)];
+const TOTAL = COUNTS.reduce((sum, count) => sum + count, 0);
+
+/** The same findings on each asset, as far as it has so many, but for those that `isLeft` says. */
+function reportOf(isLeft: (finding: number) => boolean = () => true): Fields {
+  const findings = COUNTS.flatMap((count, asset) =>
+    Array.from({ length: count }, (_, number) => number)
+      .filter(isLeft)
+      .map((number) => ctisFinding({ rule: `rule-${number}`, more: { asset_ref: `a${asset}` } })),
+  );
+  return {
+    version: '1.6',
+    metadata: { coverage_type: 'full' },
+    tool: { name: 'testtool' },
+    assets: COUNTS.map((_, asset) => ({
+      id: `a${asset}`,
+      type: 'host',
+      value: `host-${asset}.example`,
+    })),
+    findings,
+  };
+}
+
+async function tell(stage: Stage, caller: RunnerCaller, report: Fields): Promise<Receipt> {
+  const id = await receive(stage, caller, 'ctis', report);
+  const { outcome } = present(await workOnce(stage, () => {}), 'an upload');
+  assert.equal(outcome, 'processed');
+  const { receipt } = await stage.database
+    .tenant(caller.tenantId)
+    .selectFrom('upload')
+    .select('receipt')
+    .where('tenant_id', '=', caller.tenantId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  stage.clock.advance(3_600_000);
+  return JSON.parse(present(receipt, 'a receipt')) as Receipt;
+}
+
+for (const backend of BACKENDS) {
+  test(`findings of many assets, equal but for their asset, are each known again on ${backend}`, async () => {
+    const stage = await openStage(backend);
+    const caller = await newCaller(stage);
+    const first = await tell(stage, caller, reportOf());
+    assert.equal(first.findings.created, TOTAL);
+    const again = await tell(stage, caller, reportOf());
+    assert.deepEqual(again.findings, { ...first.findings, created: 0, unchanged: TOTAL });
+
+    const gone = (number: number): boolean => number % 4 === 3;
+    const missing = COUNTS.reduce((sum, count) => sum + Math.floor(count / 4), 0);
+    const less = await tell(
+      stage,
+      caller,
+      reportOf((number) => !gone(number)),
+    );
+    assert.equal(less.findings.unchanged, TOTAL - missing);
+    assert.equal(less.resolved, missing, 'on every asset what is missing there');
+    const back = await tell(stage, caller, reportOf());
+    assert.equal(back.findings.reopened, missing);
+    assert.equal(back.findings.unchanged, TOTAL - missing);
+    await stage.close();
+  });
+}
