@@ -15,11 +15,11 @@ import { newCaller, openStage, receive, type Stage, workOnce } from '../ingest-c
 const COUNTS = [2100, 600, ...Array.from({ length: 260 }, () => 4)];
 const TOTAL = COUNTS.reduce((sum, count) => sum + count, 0);
 
-/** The same findings on each asset, as far as it has so many, but for those that `isLeft` says. */
-function reportOf(isLeft: (finding: number) => boolean = () => true): Fields {
+/** The same findings on each asset, as far as it has so many, but for those that are gone. */
+function reportOf(isGone: (asset: number, finding: number) => boolean = () => false): Fields {
   const findings = COUNTS.flatMap((count, asset) =>
     Array.from({ length: count }, (_, number) => number)
-      .filter(isLeft)
+      .filter((number) => !isGone(asset, number))
       .map((number) => ctisFinding({ rule: `rule-${number}`, more: { asset_ref: `a${asset}` } })),
   );
   return {
@@ -51,26 +51,37 @@ async function tell(stage: Stage, caller: RunnerCaller, report: Fields): Promise
 }
 
 for (const backend of BACKENDS) {
-  test(`findings of many assets, equal but for their asset, are each known again on ${backend}`, async () => {
+  test(`findings of many assets, equal but for their asset, are each known again on ${backend}`, async (t) => {
     const stage = await openStage(backend);
+    t.after(async () => await stage.close());
     const caller = await newCaller(stage);
     const first = await tell(stage, caller, reportOf());
     assert.equal(first.findings.created, TOTAL);
     const again = await tell(stage, caller, reportOf());
     assert.deepEqual(again.findings, { ...first.findings, created: 0, unchanged: TOTAL });
 
-    const gone = (number: number): boolean => number % 4 === 3;
-    const missing = COUNTS.reduce((sum, count) => sum + Math.floor(count / 4), 0);
-    const less = await tell(
-      stage,
-      caller,
-      reportOf((number) => !gone(number)),
+    // On every other asset something is missing that all others have.
+    const isGone = (asset: number, number: number): boolean => asset % 2 === 0 && number % 4 === 3;
+    const gone = COUNTS.flatMap((count, asset) =>
+      Array.from({ length: count }, (_, number) => number)
+        .filter((number) => isGone(asset, number))
+        .map((number) => `host-${asset}.example rule-${number}`),
     );
-    assert.equal(less.findings.unchanged, TOTAL - missing);
-    assert.equal(less.resolved, missing, 'on every asset what is missing there');
+    const less = await tell(stage, caller, reportOf(isGone));
+    assert.equal(less.findings.unchanged, TOTAL - gone.length);
+    assert.equal(less.resolved, gone.length);
+    const resolved = await stage.database
+      .tenant(caller.tenantId)
+      .selectFrom('finding')
+      .innerJoin('asset', 'asset.id', 'finding.asset_id')
+      .select(['asset.value', 'rule_id'])
+      .where('finding.tenant_id', '=', caller.tenantId)
+      .where('status', '=', 'resolved')
+      .execute();
+    const closed = resolved.map((row) => `${row.value} ${row.rule_id}`);
+    assert.deepEqual(new Set(closed), new Set(gone), 'where it is missing, and nowhere else');
     const back = await tell(stage, caller, reportOf());
-    assert.equal(back.findings.reopened, missing);
-    assert.equal(back.findings.unchanged, TOTAL - missing);
-    await stage.close();
+    assert.equal(back.findings.reopened, gone.length);
+    assert.equal(back.findings.unchanged, TOTAL - gone.length);
   });
 }
