@@ -27,7 +27,8 @@ const written = (name: fc.Arbitrary<string>): fc.Arbitrary<string> =>
       .join('')}"`;
   });
 
-const LISTS = 'runs results findings dependencies report inlineExternalProperties'.split(' ');
+const BESIDE = ['assets', 'dependencies', 'relationships', 'endpoints'];
+const LISTS = ['runs', 'results', 'findings', ...BESIDE, 'report', 'inlineExternalProperties'];
 const anyName = written(
   fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...LISTS, '__proto__', 'a', 'a', '') },
@@ -74,7 +75,7 @@ const anyMember = fc.tuple(anyName, anyValue);
 const run = objectOf(fc.oneof(named('results', listOf(anyValue)), anyMember));
 const finding = fc.oneof(
   named('findings', listOf(anyValue)),
-  named('dependencies', listOf(anyValue)),
+  ...BESIDE.map((name) => named(name, listOf(anyValue))),
 );
 const anyDocument = fc
   .tuple(
@@ -148,7 +149,7 @@ test('nesting is allowed up to the limit: beyond it a frame is a fault, and an i
     [0, (text) => text],
     [1, (text) => `{"x":${text},"findings":[{}]}`],
     [2, (text) => `{"findings":[${text}]}`],
-    [3, (text) => `{"report":{"dependencies":[${text},{}]}}`],
+    ...BESIDE.map((name) => [3, (text: string) => `{"report":{"${name}":[${text},{}]}}`] as const),
     [3, (text) => `{"findings":[{},{"a":${text}}]}`],
     [4, (text) => `{"runs":[{"results":[${text},{}]}]}`],
     [3, (text) => `{"runs":[{"x":${text}}]}`],
