@@ -1,5 +1,5 @@
-// What a reader makes of a report: first its frame (analyses, assets), then, item by item, an outcome, in as many passes
-// as are asked for. Readers (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the
+// What a reader makes of a report: first its frame, then, entry by entry, the lists beside its findings, then, item by item,
+// an outcome, in as many passes as are asked for. Readers (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the
 // document. Whatever can't be used becomes a located rejection; one bad item never takes its neighbours along. The ingest
 // story (ingest.ts) resolves assets, matches drafts with stored findings and writes them.
 

@@ -90,16 +90,16 @@ export async function saveAssetFacts(db: Db, rows: readonly AssetFacts[]): Promi
   await updateRows(db, 'asset', ['tenant_id', 'id'], rows);
 }
 
-/** The refs of these assets that have one of the names. */
+/** The refs of these assets that have one of the names: no more columns than the index has, as of assets. */
 export async function refsByName(
   db: Db,
   tenantId: string,
   assetIds: readonly string[],
   names: readonly string[],
-): Promise<AssetRefRow[]> {
+): Promise<Pick<AssetRefRow, 'id' | 'asset_id' | 'name'>[]> {
   return await db
     .selectFrom('asset_ref')
-    .selectAll()
+    .select(['id', 'asset_id', 'name'])
     .where('tenant_id', '=', tenantId)
     .where('asset_id', 'in', assetIds)
     .where('name', 'in', names)

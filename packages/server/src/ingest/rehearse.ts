@@ -1,5 +1,5 @@
-// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but its writing
-// transactions are undone, short as they are, its batches are only counted, and it ends as ending.ts says.
+// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but what its slices
+// and batches would write is only counted, the transaction that finds its scopes is undone, and it ends as ending.ts says.
 // Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
 
 import type { Database, Db } from '../db/db.ts';

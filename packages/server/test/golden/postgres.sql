@@ -310,7 +310,7 @@ select * from "asset" where "tenant_id" = $1 and "id" in ($2, $3) order by "id" 
 select "id", "default_ref_id" from "asset" where "tenant_id" = $1 and "id" in ($2, $3) order by "id" for update
 
 -- assets: refs by name
-select * from "asset_ref" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "name" in ($4, $5)
+select "id", "asset_id", "name" from "asset_ref" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "name" in ($4, $5)
 
 -- assets: save endpoints
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") select "tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at" from json_populate_recordset(null::"endpoint", $1::json) on conflict ("tenant_id", "asset_id", "identity") do nothing

@@ -310,7 +310,7 @@ select * from "asset" where "tenant_id" = ? and "id" in (?, ?) order by "id"
 select "id", "default_ref_id" from "asset" where "tenant_id" = ? and "id" in (?, ?) order by "id"
 
 -- assets: refs by name
-select * from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "name" in (?, ?)
+select "id", "asset_id", "name" from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "name" in (?, ?)
 
 -- assets: save endpoints
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") values (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "identity") do nothing

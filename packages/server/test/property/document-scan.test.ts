@@ -7,7 +7,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '@muster/contract';
 import { ItemBounds } from '../../src/ingest/document-items.decode.ts';
-import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
+import {
+  DocumentFault,
+  DocumentScanner,
+  TooManyItems,
+} from '../../src/ingest/document-scan.decode.ts';
 import { assertScannedAlike, cut, itemsOf, takenByScanner } from '../generate/scanning.ts';
 
 const RUNS = 800;
@@ -196,6 +200,15 @@ test('an item over the bound comes without its bytes, its neighbours with theirs
     const lengths = itemsOf(pieces).map((item) => item.bytes?.length ?? null);
     assert.deepEqual(lengths, [1, null, 7, limits.itemBytesMax, 1]);
   }
+});
+
+test('entries of all lists together are as many as one upload may have', () => {
+  const half = limits.uploadItemsMax / 2;
+  const of = (count: number): string => Array.from({ length: count }, () => '1').join();
+  const scanned = (last: number): void =>
+    new DocumentScanner().push(Buffer.from(`{"assets":[${of(half)}],"endpoints":[${of(last)}]}`));
+  scanned(half);
+  assert.throws(() => scanned(half + 1), TooManyItems);
 });
 
 test('a frame over the bound is refused for its size before it is held', () => {
