@@ -16,13 +16,15 @@ export const limits = {
   uploadWireBytesMax: 2 * GiB,
   /** One report, decoded (contract §5). It is read as a stream: doubling it costs time only. */
   documentBytesMax: 4 * GiB,
-  /** What of a report isn't read one by one (tool, rules, artifacts, assets …): it is parsed as a whole and held. */
+  /** What of a report isn't read one by one (tool, rules, artifacts …): it is parsed as a whole and held. */
   frameBytesMax: 64 * MiB,
   /**
    * What the dependencies of one report are known by, each once: held until edges between them are resolved. A million of
    * them may take 250 bytes each, three times as much as most do.
    */
   componentNamesBytesMax: 256 * MiB,
+  /** What the assets of one report are known by, each once: held until the report is applied. Few take 100 bytes. */
+  assetNamesBytesMax: 256 * MiB,
   /** One item: it is parsed as a whole; the largest real ones, with thousands of flow steps, have about 2 MiB. */
   itemBytesMax: 16 * MiB,
   /** Decoded : wire bytes. JSON with long runs of blanks reaches 200; bombs start at 1000. */
@@ -36,7 +38,7 @@ export const limits = {
   bodyRateWindowMs: 30 * SECOND_MS,
   /** Nested arrays and objects of a JSON document (contract §2). */
   jsonDepthMax: 128,
-  /** Items (results, findings, assets, dependencies) of one upload (contract §5). */
+  /** Items (results, findings, assets, dependencies, relationships, endpoints) of one upload (contract §5). */
   uploadItemsMax: 1_000_000,
   /** Rejections of one upload that are stored to be looked at; beyond that they are counted only. */
   uploadRejectionsMax: 10_000,

@@ -60,11 +60,11 @@ export function normaliseAsset(kind: AssetKind, value: string): NormalAsset | nu
     if (isSame || next.value === '') break;
     named = next;
   }
-  return { ...named, kindClass: classOf(named.kind, named.value) };
+  return { ...named, kindClass: kindClassOf(named.kind, named.value) };
 }
 
-/** The class of a kind; a service that is a web address is the web asset of that address. */
-function classOf(kind: AssetKind, value: string): string {
+/** The class of a kind; a service that is a web address is the web asset of that address. `value` is normalised. */
+export function kindClassOf(kind: AssetKind, value: string): string {
   if (CLASSES[kind] === 'service' && /^https?:\/\//.test(value)) return 'web';
   return CLASSES[kind] ?? kind;
 }

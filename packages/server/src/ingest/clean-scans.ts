@@ -7,9 +7,9 @@ import type { RunnerCaller } from '../keys/authenticate.ts';
 import type { Clock } from '../lib/clock.ts';
 import { hash } from 'node:crypto';
 import { randomBytes } from '../lib/random.ts';
+import { identityOf } from './asset-names.rules.ts';
 import { analysisOfScanner, type CleanScan, emptyLog } from './clean-scan.rules.ts';
 import type { AnalysisDraft, Report, UploadContext } from './draft.rules.ts';
-import { identityOf } from './frame.ts';
 import { analysesOnRef, assetsByValue, refsByName } from './frame.queries.ts';
 import { ScopeBusy } from './lease.ts';
 import { newUploadRow } from './receive.ts';
@@ -107,9 +107,8 @@ async function repeatedAnalysis(
   if (await hasReportOfCommand(db, upload)) {
     return { unknown: 'a report of this command has findings, or could not be read' };
   }
-  const named = asset === null ? undefined : report.assets.usable[asset];
-  if (named === undefined) return { unknown: 'its command names no asset' };
-  const identity = identityOf(named);
+  if (asset === null) return { unknown: 'its command names no asset' };
+  const identity = identityOf(report.assets.at(asset));
   const stored = (await assetsByValue(db, tenantId, [identity]))[0];
   const refs = stored === undefined ? [] : await refsByName(db, tenantId, [stored.id], [branch]);
   const known = refs[0] === undefined ? [] : await analysesOnRef(db, tenantId, refs[0].id);

@@ -4,24 +4,22 @@
 // up. Called by the ingest story, rehearse.ts, and for reports that are refused.
 
 import type { Db } from '../db/db.ts';
-import { assert, present } from '../lib/assert.ts';
+import { present } from '../lib/assert.ts';
+import type { AssetPlace } from './assets.ts';
 import { countComponents, storedComponents } from './component.queries.ts';
 import { unitedComponent } from './component-uniting.rules.ts';
 import { boundedEdges, edgesOf } from './ctis-components.decode.ts';
-import { parseItem } from './document-parse.decode.ts';
 import type { ComponentDraft } from './draft.rules.ts';
-import { type AssetRow, saveComponents } from './frame.queries.ts';
+import { saveComponents } from './frame.queries.ts';
 import type { IngestDeps } from './lease.ts';
 import type { Reading } from './reading.ts';
 import type { FrameCounts } from './receipt.rules.ts';
 import { Notes } from './report-notes.decode.ts';
-import { inOrder, SLICE_ROWS, type Slices } from './slices.ts';
+import { inOrder, SLICE_CHARS_MAX, SLICE_ROWS, type Slices } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
-import { DETAIL_UNREADABLE, ReaderDefects } from './unreadable.ts';
+import { EntriesAgain } from './entries.ts';
+import { ReaderDefects } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
-
-/** Characters of what a slice writes, however few its rows are: with large documents and many edges each takes longer. */
-const SLICE_CHARS_MAX = 4 * 1024 * 1024;
 
 /** What became of a slice: components that were new, and edges that were left out. */
 interface SavedSlice {
@@ -34,7 +32,7 @@ type SaveSlice = (slice: ComponentSlice) => Promise<SavedSlice>;
 
 /** Each slice is written in a transaction of its own, dated by the arrival of the upload. */
 export const writesComponents =
-  (slices: Slices, upload: UploadRow, home: AssetRow | null): SaveSlice =>
+  (slices: Slices, upload: UploadRow, home: AssetPlace | null): SaveSlice =>
   async (slice) => {
     // Before the transaction, in which nobody else can write.
     const united = slice.united();
@@ -45,7 +43,7 @@ export const writesComponents =
 
 /** For a rehearsal: nothing is written, so what is beyond the bound of edges is told of each slice by itself only. */
 export const countsComponents =
-  (db: Db, home: AssetRow | null): SaveSlice =>
+  (db: Db, home: AssetPlace | null): SaveSlice =>
   async (slice) => {
     const known = await countComponents(db, present(home, 'the asset of a list'), slice.first);
     return { created: slice.first.length - known, leftOut: slice.united().leftOut };
@@ -96,42 +94,29 @@ export async function settleComponents(
 }
 
 /** Of a component whose details could not be read. */
-const NO_DETAIL = { dependsOn: [], document: {} };
+const NO_DETAIL: Pick<ComponentDraft, 'dependsOn' | 'document'> = { dependsOn: [], document: {} };
 
 /** The usable dependencies in the order of the report; `isFirst`: none before it was the same component. */
 async function* componentsOf(
-  { source, document, components }: Reading,
+  { source, document, readers: { components } }: Reading,
   survey: Survey,
   notes: Notes,
   defects: ReaderDefects,
 ): AsyncGenerator<{ draft: ComponentDraft; isFirst: boolean }, void, undefined> {
   if (components === null || survey.components.usable === 0) return;
   const { names } = survey.components;
-  let number = 0;
-  let rows = 0;
+  const entries = new EntriesAgain(components, survey.components, notes);
   for await (const items of source.items(document, new Set([components.list]))) {
-    for (const { bytes, list, index } of items) {
-      const row = survey.components.rowOf(number);
-      number += 1;
-      if (row === null) continue;
-      assert(bytes !== null, 'an item that was read before has its bytes');
-      const value = parseItem(bytes);
-      const pointer = `${list}/${index}`;
-      // The first pass has noted everything but what edges and details had to tolerate.
-      notes.at = pointer;
-      const entry = notes.quietly(() => components.read(value, pointer, notes));
-      assert(!('code' in entry), 'an item reads the same in every pass');
-      let detail: Pick<ComponentDraft, 'dependsOn' | 'document'> = NO_DETAIL;
-      try {
-        const dependsOn = edgesOf(entry, row, pointer, names, notes);
-        detail = { dependsOn, document: entry.document() };
-      } catch (error) {
-        defects.tell(pointer, error);
-        notes.warn(pointer, 'detail_unreadable', DETAIL_UNREADABLE);
-      }
+    for (const item of items) {
+      const again = entries.next(item);
+      if (again === null) continue;
+      const { entry, pointer, row, isFirst } = again;
+      const made = (): typeof NO_DETAIL => ({
+        dependsOn: edgesOf(entry, row, pointer, names, notes),
+        document: entry.document(),
+      });
+      const detail = defects.detail(made, NO_DETAIL, pointer, notes);
       const { name, version } = entry;
-      const isFirst = row === rows;
-      if (isFirst) rows += 1;
       yield { draft: { identity: names.identityOf(row), name, version, ...detail }, isFirst };
     }
   }
@@ -206,7 +191,7 @@ function unitedEntries(same: readonly Component[]): { component: Component; left
 async function writeSlice(
   tx: Db,
   upload: UploadRow,
-  home: AssetRow,
+  home: AssetPlace,
   again: readonly string[],
   united: ReturnType<ComponentSlice['united']>,
 ): Promise<SavedSlice> {

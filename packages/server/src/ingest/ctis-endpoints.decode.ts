@@ -4,37 +4,23 @@
 
 import { limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from './bounded.decode.ts';
-import { entriesOf, notAnObject } from './ctis-frame.decode.ts';
+import { notAnObject } from './ctis-frame.decode.ts';
 import { readObject } from './ctis-members.decode.ts';
 import type { Targets } from './ctis-targets.decode.ts';
-import type { EndpointDraft, FrameList, Located } from './draft.rules.ts';
+import type { EndpointDraft, Located } from './draft.rules.ts';
+import { indexable } from './indexed-text.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { pathTemplate, redactUrl, webPlaceOf } from './web.rules.ts';
 
-export function readEndpoints(
+/** One endpoint, or why it can't be used; its origin may become an asset of the report. */
+export function readEndpoint(
   value: unknown,
   pointer: string,
   targets: Targets,
   notes: Notes,
-): FrameList<EndpointDraft> {
-  const usable: EndpointDraft[] = [];
-  const rejections: Located[] = [];
-  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
-    const at = `${pointer}/${index}`;
-    const raw = objectOf(entry) === null ? null : readObject('endpoint', entry, at, notes);
-    const draft = raw === null ? notAnObject(at) : endpointOf(raw, at, targets, notes);
-    if ('code' in draft) rejections.push(draft);
-    else usable.push(draft);
-  }
-  return { usable, rejections };
-}
-
-function endpointOf(
-  raw: JsonObject,
-  pointer: string,
-  targets: Targets,
-  notes: Notes,
 ): EndpointDraft | Located {
+  const raw = objectOf(value) === null ? null : readObject('endpoint', value, pointer, notes);
+  if (raw === null) return notAnObject(pointer);
   const origin = originOf(notes.textOf(raw.origin, limits.pathCharsMax)?.trim() ?? '');
   if (origin === null) {
     const detail = 'An endpoint needs an `origin`: scheme://host[:port].';
@@ -46,8 +32,8 @@ function endpointOf(
     return { pointer: `${pointer}/path`, code: 'path_missing', detail };
   }
   const ref = stringOf(raw.origin_ref)?.trim() ?? null;
-  const byRef = ref === null ? undefined : targets.byRef.get(ref);
-  if (ref !== null && byRef === undefined) {
+  const byRef = ref === null ? null : targets.listed.rowOfRef(ref);
+  if (ref !== null && byRef === null) {
     const detail =
       'The reference leads to no asset of this report; the origin itself is the asset.';
     notes.warn(`${pointer}/origin_ref`, 'asset_ref_unknown', detail);
@@ -60,8 +46,8 @@ function endpointOf(
   const method = stringOf(raw.method);
   return {
     asset,
-    identity: `${method ?? 'ANY'} ${origin}${path}`,
-    document: documentOf({ ...raw, origin, path, template: pathTemplate(path) }, notes),
+    identity: indexable(`${method ?? 'ANY'} ${origin}${path}`),
+    document: () => documentOf({ ...raw, origin, path, template: pathTemplate(path) }, notes),
   };
 }
 

@@ -1,23 +1,22 @@
-// The lists of a CTIS report beside its findings: assets and relationships here, dependencies and
-// endpoints in files of their own (CTIS §3). Each entry becomes usable or a located rejection; ids of assets are what findings and
-// relationships refer to. Called by ctis.decode.ts.
+// The lists of a CTIS report beside its findings: assets and relationships here, dependencies and endpoints in files of
+// their own (CTIS §3). Each entry is read alone, and becomes usable or a located rejection; ids of assets are what findings
+// and relationships refer to. Called by ctis.decode.ts.
 
 import { ASSET_KINDS, type AssetKind, limits } from '@muster/contract/plain';
-import { normaliseAsset } from './asset.rules.ts';
+import { namedAsset } from './asset-names.rules.ts';
 import { boundedBag, newBudget } from './bounded.decode.ts';
 import { readObject } from './ctis-members.decode.ts';
-import type { AssetDraft, FrameList, Located, RelationshipDraft } from './draft.rules.ts';
-import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
+import type { AssetSurvey } from './asset-survey.rules.ts';
+import type { AssetEntry, Located, RelationshipDraft } from './draft.rules.ts';
+import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { severityOfWord } from './severity.rules.ts';
 
 const KINDS: ReadonlySet<string> = new Set(ASSET_KINDS);
 
-/** Runs over a list that ought to be one; other shapes are a warning and an empty list. */
-export function entriesOf(value: unknown, pointer: string, notes: Notes): readonly unknown[] {
-  if (value !== undefined && value !== null && !Array.isArray(value)) {
-    notes.warn(pointer, 'wrong_type', 'A list is expected here; it is left out.');
-  }
-  return listOf(value);
+/** Warns about what ought to be a list and is something else, which counts as an empty one. */
+export function warnUnlessList(value: unknown, pointer: string, notes: Notes): void {
+  if (value === undefined || value === null || Array.isArray(value)) return;
+  notes.warn(pointer, 'wrong_type', 'A list is expected here; it is left out.');
 }
 
 /** The kind as the server knows it; `other` and unknown words are unclassified (CTIS §8). */
@@ -34,42 +33,22 @@ export function warnAssetType(value: unknown, pointer: string, notes: Notes): vo
   notes.warn(pointer, 'unknown_asset_type', `${said}; it is taken as unclassified.`);
 }
 
-/** The assets of a report; of the rejected ones their ids, by which findings may refer to them all the same. */
-export interface ListedAssets extends FrameList<AssetDraft> {
-  readonly rejectedRefs: ReadonlySet<string>;
-  /** Of each usable one its index in the list as it was sent. */
-  readonly places: readonly number[];
+/** One asset by itself, or why it can't be used. */
+export function readAsset(value: unknown, pointer: string, notes: Notes): AssetEntry | Located {
+  const raw = objectOf(value) === null ? null : readObject('asset', value, pointer, notes);
+  if (raw === null) return notAnObject(pointer);
+  const detail = 'An asset needs a `value` that names it.';
+  return (
+    assetOf(raw, pointer, notes) ?? { pointer: `${pointer}/value`, code: 'value_missing', detail }
+  );
 }
 
-export function readAssets(value: unknown, pointer: string, notes: Notes): ListedAssets {
-  const rejectedRefs = new Set<string>();
-  const usable: AssetDraft[] = [];
-  const places: number[] = [];
-  const rejections: Located[] = [];
-  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
-    const at = `${pointer}/${index}`;
-    const raw = objectOf(entry) === null ? null : readObject('asset', entry, at, notes);
-    const draft = raw === null ? null : assetDraftOf(raw, at, notes);
-    if (draft !== null) {
-      usable.push(draft);
-      places.push(index);
-    } else if (raw === null) rejections.push(notAnObject(at));
-    else {
-      const detail = 'An asset needs a `value` that names it.';
-      const ref = stringOf(raw.id)?.trim();
-      if (ref !== undefined) rejectedRefs.add(ref);
-      rejections.push({ pointer: `${at}/value`, code: 'value_missing', detail });
-    }
-  }
-  return { usable, rejections, rejectedRefs, places };
-}
-
-function assetDraftOf(raw: JsonObject, pointer: string, notes: Notes): AssetDraft | null {
+function assetOf(raw: JsonObject, pointer: string, notes: Notes): AssetEntry | null {
   const value = stringOf(raw.value) ?? stringOf(raw.name);
   if (value === null) return null;
   const kind = assetKindOf(raw.type);
   warnAssetType(raw.type, `${pointer}/type`, notes);
-  const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
+  const normal = namedAsset(kind, value, notes);
   if (normal === null) return null;
   if (normal.kind !== kind) {
     const detail = `The value is of type ${normal.kind}, not ${kind}; it is taken as that.`;
@@ -81,18 +60,29 @@ function assetDraftOf(raw: JsonObject, pointer: string, notes: Notes): AssetDraf
     const detail = 'The criticality is none of critical, high, medium, low, info; it is left out.';
     notes.warn(`${pointer}/criticality`, 'unknown_word', detail);
   }
-  const rest = Object.entries(raw).filter(([name]) => !ASSET_COLUMNS.has(name));
-  const sent = stringOf(raw.type);
-  if (sent !== null && sent !== kind) rest.push(['type_as_sent', sent]);
-  if (value.trim() !== normal.value) rest.push(['value_as_sent', value]);
   return {
     ref: stringOf(raw.id)?.trim() ?? null,
     kind: normal.kind,
     value: normal.value,
     name: notes.textOf(raw.name, limits.nameCharsMax),
     criticality: known,
-    attributes: boundedBag(Object.fromEntries(rest), notes, newBudget()) ?? {},
+    attributes: () => attributesOf(raw, kind, value, normal.value, notes),
   };
+}
+
+/** What no column holds; and kind and value as they were sent, where they were taken as something else. */
+function attributesOf(
+  raw: JsonObject,
+  kind: AssetKind,
+  value: string,
+  normalValue: string,
+  notes: Notes,
+): JsonObject {
+  const rest = Object.entries(raw).filter(([name]) => !ASSET_COLUMNS.has(name));
+  const sent = stringOf(raw.type);
+  if (sent !== null && sent !== kind) rest.push(['type_as_sent', sent]);
+  if (value.trim() !== normalValue) rest.push(['value_as_sent', value]);
+  return boundedBag(Object.fromEntries(rest), notes, newBudget()) ?? {};
 }
 
 const ASSET_COLUMNS: ReadonlySet<string> = new Set(['id', 'type', 'value', 'name', 'criticality']);
@@ -102,55 +92,38 @@ const RELATIONSHIPS: ReadonlySet<string> = new Set(
   'subdomain_of resolves_to cname_of exposes serves_certificate hosted_by'.split(' '),
 );
 
-/** `byRef` leads from the report's own asset ids to indexes of usable assets. */
-export function readRelationships(
+/** One relationship between assets, all of which are known, or why it can't be used. */
+export function readRelationship(
   value: unknown,
   pointer: string,
-  byRef: ReadonlyMap<string, number>,
+  assets: Pick<AssetSurvey, 'rowOfRef'>,
   notes: Notes,
-): FrameList<RelationshipDraft> {
-  const usable: RelationshipDraft[] = [];
-  const rejections: Located[] = [];
-  for (const [index, entry] of entriesOf(value, pointer, notes).entries()) {
-    const at = `${pointer}/${index}`;
-    const raw = objectOf(entry) === null ? null : readObject('relationship', entry, at, notes);
-    if (raw === null) {
-      rejections.push(notAnObject(at));
-      continue;
-    }
-    const type = notes.textOf(raw.type, limits.nameCharsMax);
-    const from = byRef.get(stringOf(raw.from_ref)?.trim() ?? '');
-    const to = byRef.get(stringOf(raw.to_ref)?.trim() ?? '');
-    if (type !== null && !RELATIONSHIPS.has(type.trim().toLowerCase())) {
-      const detail = `"${type.slice(0, 64)}" is no relationship of CTIS; it is kept as it is.`;
-      notes.warn(`${at}/type`, 'unknown_word', detail);
-    }
-    const problem =
-      from === undefined
-        ? ([
-            'from_ref',
-            'asset_ref_unknown',
-            'The reference leads to no asset of this report.',
-          ] as const)
-        : to === undefined
-          ? ([
-              'to_ref',
-              'asset_ref_unknown',
-              'The reference leads to no asset of this report.',
-            ] as const)
-          : type === null
-            ? (['type', 'type_missing', 'A relationship needs a type.'] as const)
-            : from === to
-              ? (['to_ref', 'relationship_to_itself', 'The two assets are one.'] as const)
-              : null;
-    if (problem !== null) {
-      const [member, code, detail] = problem;
-      rejections.push({ pointer: `${at}/${member}`, code, detail });
-    } else if (from !== undefined && to !== undefined && type !== null) {
-      usable.push({ from, to, type: known(type) });
-    }
+): RelationshipDraft | Located {
+  const raw = objectOf(value) === null ? null : readObject('relationship', value, pointer, notes);
+  if (raw === null) return notAnObject(pointer);
+  const type = notes.textOf(raw.type, limits.nameCharsMax);
+  if (type !== null && !RELATIONSHIPS.has(type.trim().toLowerCase())) {
+    const detail = `"${type.slice(0, 64)}" is no relationship of CTIS; it is kept as it is.`;
+    notes.warn(`${pointer}/type`, 'unknown_word', detail);
   }
-  return { usable, rejections };
+  const fromRef = stringOf(raw.from_ref)?.trim() ?? '';
+  const toRef = stringOf(raw.to_ref)?.trim() ?? '';
+  const from = assets.rowOfRef(fromRef);
+  const to = assets.rowOfRef(toRef);
+  if (from === null || to === null) {
+    const detail = 'The reference leads to no asset of this report.';
+    const member = from === null ? 'from_ref' : 'to_ref';
+    return { pointer: `${pointer}/${member}`, code: 'asset_ref_unknown', detail };
+  }
+  if (type === null) {
+    const detail = 'A relationship needs a type.';
+    return { pointer: `${pointer}/type`, code: 'type_missing', detail };
+  }
+  if (fromRef === toRef) {
+    const detail = 'The two assets are one.';
+    return { pointer: `${pointer}/to_ref`, code: 'relationship_to_itself', detail };
+  }
+  return { from, to, type: known(type) };
 }
 
 /** CTIS's own words in CTIS's spelling. */

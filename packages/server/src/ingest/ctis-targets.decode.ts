@@ -3,55 +3,25 @@
 // else the one that the others share, else the sender's word, else the upload's fallback. Never a
 // guess that merges unrelated projects. Called by ctis.decode.ts.
 
-import { type AssetKind, limits } from '@muster/contract/plain';
-import { normaliseAsset } from './asset.rules.ts';
-import { assetKindOf, type ListedAssets, warnAssetType } from './ctis-frame.decode.ts';
-import type { AssetDraft } from './draft.rules.ts';
+import type { AssetKind } from '@muster/contract/plain';
+import { type AssetNames, type NamedAsset, namedAsset } from './asset-names.rules.ts';
+import type { AssetSurvey } from './asset-survey.rules.ts';
+import { assetKindOf, warnAssetType } from './ctis-frame.decode.ts';
 import { type JsonObject, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 
 export class Targets {
-  readonly #assets: AssetDraft[];
-  readonly #byRef = new Map<string, number>();
-  readonly #byKey = new Map<string, number>();
-  readonly #listed: number;
-  readonly #rejectedRefs: ReadonlySet<string>;
-  #implicit: number | null = null;
-  #isAmbiguous = false;
-
-  /** From the assets that the report lists; `pointer` is where their list stands. */
-  constructor(assets: ListedAssets, pointer: string, notes: Notes) {
-    const listed = assets.usable;
-    this.#assets = [...listed];
-    this.#listed = listed.length;
-    this.#rejectedRefs = assets.rejectedRefs;
-    for (const [index, asset] of listed.entries()) {
-      const key = keyOf(asset.kind, asset.value);
-      if (key !== null && !this.#byKey.has(key)) this.#byKey.set(key, index);
-      const { ref } = asset;
-      if (ref === null) continue;
-      const known = this.#byRef.get(ref);
-      if (known === undefined) this.#byRef.set(ref, index);
-      else if (this.#byKey.get(key ?? '') !== known) {
-        this.#isAmbiguous = true;
-        const detail = `The id "${ref.slice(0, 64)}" names two assets; references mean the first, and nothing is closed.`;
-        notes.warn(`${pointer}/${assets.places[index]}/id`, 'asset_id_repeated', detail);
-      }
-    }
-    // Beside one that was rejected, the only usable asset isn't the report's only one.
-    if (this.#byKey.size === 1 && assets.rejections.length === 0) this.#implicit = 0;
-  }
-
   /**
    * The listed assets, then those that findings name by value, then the one that the report
-   * implies.
+   * implies, then the origins of endpoints.
    */
-  get assets(): readonly AssetDraft[] {
-    return this.#assets;
-  }
+  readonly names: AssetNames;
+  /** The assets that the report lists; complete before anything else is asked of this. */
+  readonly listed: AssetSurvey;
+  #implicit: number | null = null;
 
-  /** From the report's own asset ids to indexes of `assets`. */
-  get byRef(): ReadonlyMap<string, number> {
-    return this.#byRef;
+  constructor(listed: AssetSurvey) {
+    this.names = listed.names;
+    this.listed = listed;
   }
 
   /** What findings without a target of their own are about; null is the upload's fallback. */
@@ -59,18 +29,16 @@ export class Targets {
     return this.#implicit;
   }
 
-  /** True when an id names two assets: a finding that refers to it may be about either. */
-  get isAmbiguous(): boolean {
-    return this.#isAmbiguous;
-  }
-
   /**
-   * What the frame alone settles. Returns whether findings have to be looked at, too: `asset_value` counts only where
+   * What frame and listed assets alone settle. Returns whether findings have to be looked at, too: `asset_value` counts only where
    * nothing else names the target (deployed producers send it beside a listed asset, CTIS §7.2).
    */
   begin(repositoryUrl: string | null, notes: Notes): boolean {
+    const { usable, rejected } = this.listed;
+    // Beside one that was rejected, the only usable asset isn't the report's only one.
+    if (this.names.length === 1 && rejected === 0) this.#implicit = 0;
     if (this.#implicit !== null) return false;
-    if (this.#listed > 0 || repositoryUrl === null) return true;
+    if (usable > 0 || repositoryUrl === null) return true;
     this.#implicit = this.add('repository', repositoryUrl, notes);
     return false;
   }
@@ -80,19 +48,17 @@ export class Targets {
     const finding = objectOf(value);
     const target = stringOf(finding?.asset_value);
     if (finding === null || target === null) return;
-    if (this.#byRef.has(stringOf(finding.asset_ref)?.trim() ?? '')) return;
+    if (this.listed.rowOfRef(stringOf(finding.asset_ref)?.trim() ?? '') !== null) return;
     const type = stringOf(finding.asset_type);
     if (type !== null) warnAssetType(type, `${pointer}/asset_type`, notes);
     this.add(kindOfTarget(finding), target, notes);
   }
 
   /** After all findings were looked at: what those without a target are about. */
-  settle(stated: AssetDraft | null, notes: Notes): void {
-    if (this.#listed > 0) return;
-    if (this.#assets.length === 1) this.#implicit = 0;
-    else if (this.#assets.length === 0 && stated !== null) {
-      this.#implicit = this.add(stated.kind, stated.value, notes);
-    }
+  settle(stated: NamedAsset | null): void {
+    if (this.listed.usable > 0) return;
+    if (this.names.length === 1) this.#implicit = 0;
+    else if (this.names.length === 0 && stated !== null) this.#implicit = this.names.add(stated);
   }
 
   /**
@@ -100,53 +66,34 @@ export class Targets {
    */
   of(finding: JsonObject, pointer: string, notes: Notes): number | null {
     const ref = stringOf(finding.asset_ref)?.trim() ?? null;
-    const byRef = ref === null ? undefined : this.#byRef.get(ref);
-    if (byRef !== undefined) return byRef;
+    const byRef = ref === null ? null : this.listed.rowOfRef(ref);
+    if (byRef !== null) return byRef;
     if (ref !== null) {
       const detail = 'The reference leads to no asset of this report; it is left out.';
       notes.warn(`${pointer}/asset_ref`, 'asset_ref_unknown', detail);
-      if (this.#rejectedRefs.has(ref)) return null;
+      if (this.listed.isRejectedRef(ref)) return null;
     }
     if (this.#implicit !== null) return this.#implicit;
     const value = stringOf(finding.asset_value);
-    const key = value === null ? null : keyOf(kindOfTarget(finding), value);
-    const byValue = key === null ? undefined : this.#byKey.get(key);
-    if (byValue === undefined && this.#assets.length > 0) {
+    const named =
+      value === null ? null : notes.quietly(() => namedAsset(kindOfTarget(finding), value, notes));
+    const byValue = named === null ? null : this.names.find(named);
+    if (byValue === null && this.names.length > 0) {
       const detail =
         'The report names assets and the finding none of them: nothing is closed on any.';
       notes.warn(pointer, 'no_target_asset', detail);
     }
-    return byValue ?? null;
+    return byValue;
   }
 
   /** The index of an asset, added if it isn't among the report's yet; null when the value names nothing. */
   add(kind: AssetKind, value: string, notes: Notes): number | null {
-    const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
-    const key = keyOf(kind, value);
-    if (normal === null || key === null) return null;
-    const known = this.#byKey.get(key);
-    if (known !== undefined) return known;
-    const { kind: normalKind, value: normalValue } = normal;
-    const index = this.#assets.length;
-    this.#byKey.set(key, index);
-    this.#assets.push({
-      ref: null,
-      kind: normalKind,
-      value: normalValue,
-      name: null,
-      criticality: null,
-      attributes: {},
-    });
-    return index;
+    const named = namedAsset(kind, value, notes);
+    return named === null ? null : this.names.add(named);
   }
 }
 
 /** CTIS §7.2, rule 2: a target without type is a repository. */
 function kindOfTarget(finding: JsonObject): AssetKind {
   return stringOf(finding.asset_type) === null ? 'repository' : assetKindOf(finding.asset_type);
-}
-
-function keyOf(kind: AssetKind, value: string): string | null {
-  const normal = normaliseAsset(kind, value);
-  return normal === null ? null : `${normal.kindClass} ${normal.value}`;
 }

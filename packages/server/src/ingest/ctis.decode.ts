@@ -1,18 +1,22 @@
 // CTIS report (spec 1.0 to 1.6, flat or wrapped in `{"report": …}`) → Report, by the lenient profile of CTIS §8: unknown
-// members, enum drift and wrong names never cost more than a warning. The frame is read at once, findings when asked
-// for, one by one, and so are dependencies. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
+// members, enum drift and wrong names never cost more than a warning. The frame is read at once; findings, and the entries of
+// the lists beside them, when asked for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
 
 import { limits } from '@muster/contract/plain';
+import { AssetNames } from './asset-names.rules.ts';
+import { newSurveys } from './asset-survey.rules.ts';
 import { analysisOf } from './ctis-analysis.decode.ts';
 import { readComponent } from './ctis-components.decode.ts';
-import { readEndpoints } from './ctis-endpoints.decode.ts';
+import { readEndpoint } from './ctis-endpoints.decode.ts';
 import { decodeFinding } from './ctis-finding.decode.ts';
-import { entriesOf, readAssets, readRelationships } from './ctis-frame.decode.ts';
+import { readAsset, readRelationship, warnUnlessList } from './ctis-frame.decode.ts';
 import { readObject } from './ctis-members.decode.ts';
 import { Targets } from './ctis-targets.decode.ts';
 import {
   DocumentRefused,
   type ItemPass,
+  type ListReader,
+  type ListReaders,
   type OpenReport,
   type UploadContext,
 } from './draft.rules.ts';
@@ -34,8 +38,8 @@ const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'en
 const REPORT_MEMBERS = ['metadata', 'tool', ...REPORT_LISTS];
 
 /**
- * Reads the frame of a CTIS document, whose lists of findings and dependencies are empty there. Throws DocumentRefused, and nothing else,
- * for what isn't CTIS 1.x.
+ * Reads the frame of a CTIS document, whose lists are empty there: their entries come one by one. Throws DocumentRefused, and
+ * nothing else, for what isn't CTIS 1.x.
  */
 export function openCtis(document: unknown, context: UploadContext, notes: Notes): OpenReport {
   const { report, base } = reportOf(document, notes);
@@ -43,48 +47,70 @@ export function openCtis(document: unknown, context: UploadContext, notes: Notes
   const metadata = readObject('metadata', report.metadata, `${base}/metadata`, notes) ?? {};
   const at = `${base}/metadata/branch`;
   const branch = readObject('branch', metadata.branch, at, notes) ?? {};
-  const assets = readAssets(report.assets, `${base}/assets`, notes);
-  // The entries come one by one; this tells what isn't a list.
-  entriesOf(report.findings, `${base}/findings`, notes);
-  const targets = new Targets(assets, `${base}/assets`, notes);
+  for (const name of ['assets', 'findings'] as const) {
+    warnUnlessList(report[name], `${base}/${name}`, notes);
+  }
+  const surveys = newSurveys(new AssetNames());
+  const targets = new Targets(surveys.assets);
   const scan = scanOf(context, stringOf(objectOf(report.tool)?.name) ?? '');
   const stated =
     contextAsset(context, notes) ?? (scan === null ? null : contextAsset(scan.said, notes));
-  const looks = targets.begin(stringOf(branch.repository_url), notes);
+  let looks = false;
   return {
     lists: Array.isArray(report.findings) ? [`${base}/findings`] : [],
-    components: Array.isArray(report.dependencies)
-      ? { list: `${base}/dependencies`, read: readComponent }
-      : null,
-    look: looks ? (value, list, index) => targets.look(value, `${list}/${index}`, notes) : null,
+    readers: readersOf(report, base, targets),
+    surveys,
+    look: () => {
+      notes.append(surveys.assets.notes);
+      notes.append(surveys.assets.idNotes);
+      looks = targets.begin(stringOf(branch.repository_url), notes);
+      return looks ? (value, list, index) => targets.look(value, `${list}/${index}`, notes) : null;
+    },
+    settle: () => {
+      if (looks) targets.settle(stated);
+    },
     report: () => {
-      if (looks) targets.settle(stated, notes);
-      const { implicit, byRef } = targets;
-      const at = `${base}/relationships`;
-      const relationships = readRelationships(report.relationships, at, byRef, notes);
-      const said = { implicit, isAmbiguous: targets.isAmbiguous, context, scan };
+      const { implicit, names } = targets;
+      warnUnlessList(report.relationships, `${base}/relationships`, notes);
+      notes.append(surveys.relationships.notes);
+      const { isAmbiguous } = surveys.assets;
+      const said = { implicit, isAmbiguous, context, scan };
       const analysis = analysisOf(report, metadata, branch, base, said, notes);
-      const endpoints = readEndpoints(report.endpoints, `${base}/endpoints`, targets, notes);
-      const implied = implicit === null ? undefined : targets.assets[implicit];
+      warnUnlessList(report.endpoints, `${base}/endpoints`, notes);
+      notes.append(surveys.endpoints.notes);
+      const implied = implicit === null ? null : names.at(implicit);
       const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
-      // They come one by one, too.
-      entriesOf(report.dependencies, `${base}/dependencies`, notes);
+      warnUnlessList(report.dependencies, `${base}/dependencies`, notes);
       return {
         format: 'ctis',
         version,
         reportId: notes.textOf(metadata.id, limits.nameCharsMax),
         runs: ctisRun(objectOf(report.tool), metadata),
         analyses: [analysis],
-        assets: { usable: targets.assets, rejections: assets.rejections },
-        listedAssets: assets.usable.length + assets.rejections.length,
-        relationships,
-        endpoints,
-        contextOf: () => JSON.stringify([implied ?? null, targets.assets.length]),
+        assets: names,
+        surveys,
+        contextOf: () => JSON.stringify([implied, names.length]),
         placeOf: () => null,
         notes,
         pass: () => newPass(targets, roots),
       };
     },
+  };
+}
+
+/** For each list beside the findings how an entry of it is read. */
+function readersOf(report: JsonObject, base: string, targets: Targets): ListReaders {
+  const readerOf = <T>(name: string, read: ListReader<T>['read']): ListReader<T> | null =>
+    Array.isArray(report[name]) ? { list: `${base}/${name}`, read } : null;
+  return {
+    assets: readerOf('assets', readAsset),
+    components: readerOf('dependencies', readComponent),
+    relationships: readerOf('relationships', (value, pointer, notes) =>
+      readRelationship(value, pointer, targets.listed, notes),
+    ),
+    endpoints: readerOf('endpoints', (value, pointer, notes) =>
+      readEndpoint(value, pointer, targets, notes),
+    ),
   };
 }
 

@@ -16,10 +16,9 @@ const members = (entries: readonly (readonly [string, Shape])[]): Shape => ({
 const WITH_RESULTS: Shape = { kind: 'list', each: members([['results', ITEMS]]) };
 
 /** CTIS: what a report may have by the hundred thousand. */
-const REPORT = [
-  ['findings', ITEMS],
-  ['dependencies', ITEMS],
-] as const;
+const REPORT = ['findings', 'assets', 'dependencies', 'relationships', 'endpoints'].map(
+  (name) => [name, ITEMS] as const,
+);
 
 /** SARIF 2.1.0 §3.13.4 runs, §3.13.5 inlineExternalProperties; CTIS, flat and wrapped. */
 const DOCUMENT = members([

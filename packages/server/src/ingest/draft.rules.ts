@@ -1,9 +1,12 @@
-// What a reader makes of a report: first its frame (analyses, assets), then, item by item, an outcome, in as many passes
-// as are asked for. Readers (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the
+// What a reader makes of a report: first its frame, then, entry by entry, the lists beside its findings, then, item by item,
+// an outcome, in as many passes as are asked for. Readers (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the
 // document. Whatever can't be used becomes a located rejection; one bad item never takes its neighbours along. The ingest
 // story (ingest.ts) resolves assets, matches drafts with stored findings and writes them.
 
 import type { AssetKind, FindingType, Severity } from '@muster/contract';
+import type { AssetNames, NamedAsset } from './asset-names.rules.ts';
+import type { AssetSurvey } from './asset-survey.rules.ts';
+import type { KeyedSurvey } from './list-survey.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
 import type { RunSummaries } from './run-summary.decode.ts';
 
@@ -59,16 +62,14 @@ export interface Located {
   readonly detail: string;
 }
 
-/** An asset as the report (or the sender) names it; `value` is normalised (asset.rules.ts). */
-export interface AssetDraft {
+/** A CTIS asset as a report lists it. */
+export interface AssetEntry extends NamedAsset {
   /** The report's own id for it (CTIS `asset.id`), uncut, by which findings refer to it; stored nowhere. */
   readonly ref: string | null;
-  readonly kind: AssetKind;
-  readonly value: string;
   readonly name: string | null;
   readonly criticality: string | null;
-  /** Everything else the report said of it, as it is stored (JSON object). */
-  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Everything else the report said of it, as it is stored. Made when asked for, as `document` of a dependency is. */
+  readonly attributes: () => Readonly<Record<string, unknown>>;
 }
 
 /** One analysis: what one tool looked at, in one category, on one ref. Absence is judged per analysis. */
@@ -188,12 +189,21 @@ export interface ComponentEntry {
   readonly dependsOn: readonly string[];
 }
 
-/** The dependencies of a report: a list of their own beside those of its findings. */
-export interface ComponentReader {
+/** A list of a report beside its findings. */
+export interface ListReader<T> {
   /** The pointer of the list. */
   readonly list: string;
-  /** One entry, or why it can't be used. */
-  readonly read: (value: unknown, pointer: string, notes: Notes) => ComponentEntry | Located;
+  /** One entry, or why it can't be used: the same in every pass. */
+  readonly read: (value: unknown, pointer: string, notes: Notes) => T | Located;
+}
+
+/** How the entries of the lists beside the findings are read; null where the report has no such list. */
+export interface ListReaders {
+  readonly assets: ListReader<AssetEntry> | null;
+  readonly components: ListReader<ComponentEntry> | null;
+  /** Entries of both refer to assets, all of which have to be known. */
+  readonly relationships: ListReader<RelationshipDraft> | null;
+  readonly endpoints: ListReader<EndpointDraft> | null;
 }
 
 /** A component whose edges are known. */
@@ -211,9 +221,10 @@ export interface ComponentDraft {
 export interface EndpointDraft {
   /** Index into `assets`. */
   readonly asset: number;
-  /** `METHOD origin/path`; `ANY` where no method is said. */
+  /** `METHOD origin/path`, as it is stored (`indexable`); `ANY` where no method is said. */
   readonly identity: string;
-  readonly document: Readonly<Record<string, unknown>>;
+  /** Made when asked for, as that of a dependency is. */
+  readonly document: () => Readonly<Record<string, unknown>>;
 }
 
 export interface RelationshipDraft {
@@ -222,23 +233,33 @@ export interface RelationshipDraft {
   readonly type: string;
 }
 
-/** A list of the frame, item by item: what was usable, and what wasn't. `received` = usable + rejected. */
-export interface FrameList<T> {
-  readonly usable: readonly T[];
-  readonly rejections: readonly Located[];
+/** What became of the lists beside the findings that have to be known before the first finding is read. */
+export interface ListSurveys {
+  readonly assets: AssetSurvey;
+  readonly relationships: KeyedSurvey<RelationshipDraft>;
+  readonly endpoints: KeyedSurvey<EndpointDraft>;
 }
 
 /** The lists of items of a document: JSON pointer → how many. The frame has an empty list in each of these places. */
 export type ItemCounts = ReadonlyMap<string, number>;
 
-/** A report whose frame was read. */
+/** Sees every finding once before the report is known. */
+export type Look = (value: unknown, list: string, index: number) => void;
+
+/**
+ * A report whose frame was read. What it is about is found out step by step, each when the one before is done: its assets
+ * are surveyed; `look` is asked for, and sees all findings; `settle` is called; relationships and endpoints are surveyed;
+ * `report` is asked for.
+ */
 export interface OpenReport {
   /** The pointers of the lists whose entries are the report's findings. */
   readonly lists: readonly string[];
-  /** Its dependencies; null when it lists none. */
-  readonly components: ComponentReader | null;
-  /** Wants to see every finding once before `report` is asked for; null when the frame says it all. */
-  readonly look: ((value: unknown, list: string, index: number) => void) | null;
+  readonly readers: ListReaders;
+  readonly surveys: ListSurveys;
+  /** Null when frame and assets say it all. */
+  readonly look: () => Look | null;
+  /** From here on only endpoints add to the assets. */
+  readonly settle: () => void;
   readonly report: () => Report;
 }
 
@@ -251,11 +272,9 @@ export interface Report {
   /** How its runs went, for operators. */
   readonly runs: RunSummaries;
   readonly analyses: readonly AnalysisDraft[];
-  readonly assets: FrameList<AssetDraft>;
-  /** Entries of the report's own list of assets; others are implied by what findings name, or by runs. */
-  readonly listedAssets: number;
-  readonly relationships: FrameList<RelationshipDraft>;
-  readonly endpoints: FrameList<EndpointDraft>;
+  /** All that it is about: those that it lists come first, others are implied by what findings name, or by runs. */
+  readonly assets: AssetNames;
+  readonly surveys: ListSurveys;
   /**
    * Whatever of the frame decides how an item is read, list by list: an item with the same bytes, in a list with the
    * same context, gives the same draft but for `pointer`.

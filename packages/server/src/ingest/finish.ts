@@ -15,8 +15,9 @@ import {
   holdBack,
   settleAbsence,
 } from './absence.ts';
+import { countAssets } from './assets.ts';
 import { TooManyItems } from './document-scan.decode.ts';
-import { DocumentRefused, type FrameList, type Report } from './draft.rules.ts';
+import { DocumentRefused, type Report } from './draft.rules.ts';
 import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
@@ -201,13 +202,13 @@ const refusal = ({ received, rejected }: Received): string =>
 export async function refuse(
   deps: IngestDeps,
   upload: UploadRow,
-  { report }: Reading,
+  reading: Reading,
   survey: Survey,
-  ofComponents: readonly Notes[],
+  ofLists: readonly Notes[],
   tooMuch: Received,
   shown: ShownOfReport,
 ): Promise<Outcome> {
-  const receipt = refusedReceipt(upload, report, survey, ofComponents);
+  const receipt = refusedReceipt(upload, reading, survey, ofLists);
   const detail = refusal(tooMuch);
   return await end(deps, upload, 'refused', receipt, { code: 'report_refused', detail }, shown);
 }
@@ -215,15 +216,16 @@ export async function refuse(
 /** Nothing of a refused report is applied: what was usable in it is counted as rejected too, so the sums hold. */
 function refusedReceipt(
   upload: UploadRow,
-  report: Report,
+  reading: Reading,
   { tally, components, notes }: Survey,
-  ofComponents: readonly Notes[],
+  ofLists: readonly Notes[],
 ): Receipt {
   const notApplied = tally.received - tally.rejected - tally.notProblem;
   const none = (received: number) => ({ ...noFrame(), received, rejected: received });
-  const all = (list: FrameList<unknown>) => none(list.usable.length + list.rejections.length);
+  const { report } = reading;
+  const { relationships, endpoints } = report.surveys;
   if (notApplied > 0) tally.rejectionsByCode.set('not_applied', notApplied);
-  const told = Notes.all([report.notes, ...ofComponents, notes]);
+  const told = Notes.all([report.notes, ...ofLists, notes]);
   return receiptOf({
     uploadId: upload.id,
     scanId: report.reportId ?? upload.id,
@@ -231,10 +233,10 @@ function refusedReceipt(
     tool: toolOf(report),
     tally: { ...tally, duplicate: 0, rejected: tally.rejected + notApplied },
     written: noBatch(),
-    assets: all(report.assets),
+    assets: none(countAssets(reading)),
     dependencies: none(components.received),
-    relationships: all(report.relationships),
-    endpoints: all(report.endpoints),
+    relationships: none(relationships.received),
+    endpoints: none(endpoints.received),
     resolved: 0,
     held: 0,
     warnings: told.shown(),

@@ -25,35 +25,41 @@ export type AnalysisRow = Selectable<AnalysisTable>;
 
 type AssetKey = Pick<AssetRow, 'kind_class' | 'value'>;
 
-/** The stored assets with the kind classes and values of these. */
-const assetsLike = (db: Db, tenantId: string, keys: readonly AssetKey[]) =>
-  db
+/** The stored assets with these values, and maybe some with a kind class of one and the value of another. */
+export async function assetsByValue(
+  db: Db,
+  tenantId: string,
+  keys: readonly AssetKey[],
+): Promise<(AssetKey & Pick<AssetRow, 'id'>)[]> {
+  // No more columns than the index has: for others SQLite would rather read all assets of the tenant.
+  return await db
     .selectFrom('asset')
-    .selectAll()
+    .select(['id', 'kind_class', 'value'])
     .where('tenant_id', '=', tenantId)
     .where('kind_class', 'in', [...new Set(keys.map((key) => key.kind_class))])
     .where(
       'value',
       'in',
       keys.map((key) => key.value),
-    );
-
-/** The stored assets with these values, and maybe some with a kind class of one and the value of another. */
-export async function assetsByValue(
-  db: Db,
-  tenantId: string,
-  keys: readonly AssetKey[],
-): Promise<AssetRow[]> {
-  return await assetsLike(db, tenantId, keys).execute();
+    )
+    .execute();
 }
 
-/** The same, in the order of their ids and locked to the end of the transaction. */
+/** These assets, in the order of their ids and locked to the end of the transaction. */
 export async function lockAssets(
   db: Db,
   tenantId: string,
-  keys: readonly AssetKey[],
+  ids: readonly string[],
 ): Promise<AssetRow[]> {
-  return await forUpdate(assetsLike(db, tenantId, keys).orderBy('id')).execute();
+  if (ids.length === 0) return [];
+  return await forUpdate(
+    db
+      .selectFrom('asset')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('id', 'in', ids)
+      .orderBy('id'),
+  ).execute();
 }
 
 /** Inserts what is new, and says how many; of two uploads that see the same new asset at once, the first wins. */
@@ -90,16 +96,16 @@ export async function saveAssetFacts(db: Db, rows: readonly AssetFacts[]): Promi
   await updateRows(db, 'asset', ['tenant_id', 'id'], rows);
 }
 
-/** The refs of these assets that have one of the names. */
+/** The refs of these assets that have one of the names: no more columns than the index has, as of assets. */
 export async function refsByName(
   db: Db,
   tenantId: string,
   assetIds: readonly string[],
   names: readonly string[],
-): Promise<AssetRefRow[]> {
+): Promise<Pick<AssetRefRow, 'id' | 'asset_id' | 'name'>[]> {
   return await db
     .selectFrom('asset_ref')
-    .selectAll()
+    .select(['id', 'asset_id', 'name'])
     .where('tenant_id', '=', tenantId)
     .where('asset_id', 'in', assetIds)
     .where('name', 'in', names)

@@ -1,31 +1,25 @@
 // What a report is about becomes rows: assets (found or made), relationships, endpoints. In slices, each stored
 // with what it counted, so that a re-run after a crash only looks the ids up. Called by the ingest story and rehearse.ts.
 
-import { limits } from '@muster/contract/plain';
 import type { Db } from '../db/db.ts';
-import { present } from '../lib/assert.ts';
-import { type AssetId, newId } from '../lib/ids.ts';
-import { cut } from '../lib/text.ts';
-import { normaliseAsset } from './asset.rules.ts';
-import { mergedAttributes } from './asset-attributes.rules.ts';
-import type { AssetDraft, Report, FrameList, Located } from './draft.rules.ts';
+import { identityKey, identityOf } from './asset-names.rules.ts';
 import {
-  type AssetRow,
-  type AssetFacts,
-  assetsByValue,
-  type EndpointRow,
-  insertAssets,
-  lockAssets,
-  type RelationshipRow,
-  saveAssetFacts,
-  saveEndpoints,
-  saveRelationships,
-  scopesOfOthers,
-  touchAssets,
-} from './frame.queries.ts';
-import { indexable } from './indexed-text.rules.ts';
-import { type FrameCounts, noFrame } from './receipt.rules.ts';
-import { inOrder, type Slices, sliced } from './slices.ts';
+  type AssetPlace,
+  countsAssets,
+  fallbackAsset,
+  forgetsAssets,
+  type SaveAssets,
+  settleAssets,
+  writesAssets,
+} from './assets.ts';
+import type { Report } from './draft.rules.ts';
+import { assetsByValue, scopesOfOthers } from './frame.queries.ts';
+import type { IngestDeps } from './lease.ts';
+import { countsLinks, forgetsLinks, type LinkSaver, settleLinks, writesLinks } from './links.ts';
+import type { Reading } from './reading.ts';
+import type { FrameCounts } from './receipt.rules.ts';
+import type { Notes } from './report-notes.decode.ts';
+import { type Slices, sliced } from './slices.ts';
 import type { Survey } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 
@@ -34,40 +28,47 @@ export interface FrameAccount {
   readonly dependencies: FrameCounts;
   readonly relationships: FrameCounts;
   readonly endpoints: FrameCounts;
-  readonly warnings: readonly Located[];
 }
 
 export interface Frame {
   /** By index into the report's assets. */
-  readonly assets: readonly AssetRow[];
-  readonly fallback: AssetRow | null;
+  asset(index: number): AssetPlace;
+  readonly fallback: AssetPlace | null;
   /** What dependencies belong to: they have no link to an asset, so it is the report's first one (CTIS §3.3). */
-  readonly home: AssetRow | null;
+  readonly home: AssetPlace | null;
   /** Dependencies are counted elsewhere (components.ts). */
   readonly account: Omit<FrameAccount, 'dependencies'>;
+  /** What reading all of it once more had to tolerate. */
+  readonly notes: readonly Notes[];
 }
 
-/** The runner's own default asset: reports that name none land here, and merge with nobody else's. */
-export function fallbackDraft(upload: UploadRow): AssetDraft {
-  return {
-    ref: null,
-    kind: 'unclassified',
-    value: `runner:${upload.runner_id}`,
-    name: 'reports without an asset',
-    criticality: null,
-    attributes: {},
-  };
+/** Where slices go. */
+export interface FrameSaver {
+  readonly assets: SaveAssets;
+  readonly links: LinkSaver;
 }
 
-const keyOf = (kindClass: string, value: string): string => `${kindClass} ${value}`;
+/** What earlier tries of the upload counted is counted once. */
+export const writesFrame = (slices: Slices, upload: UploadRow): FrameSaver => ({
+  assets: writesAssets(slices, upload),
+  links: writesLinks(slices),
+});
+
+/** For a rehearsal, of which nothing is written. */
+export const countsFrame = (db: Db, upload: UploadRow): FrameSaver => ({
+  assets: countsAssets(db, upload),
+  links: countsLinks(db),
+});
+
+const FORGETS: FrameSaver = { assets: forgetsAssets, links: forgetsLinks };
 
 /** Does anything of the report belong to no asset that it names? */
-export const needsFallback = (
+const needsFallback = (
   report: Report,
   { groups, components }: Pick<Survey, 'groups' | 'components'>,
 ): boolean =>
   groups.some((group) => group.asset === null) ||
-  (report.assets.usable.length === 0 && components.usable > 0);
+  (report.assets.length === 0 && components.usable > 0);
 
 /**
  * Does another upload hold what an analysis of the report, by its named asset, will be matched against? A cheap look before
@@ -79,218 +80,54 @@ export async function isAnyScopeBusy(
   { analyses, assets }: Report,
   nowMs: number,
 ): Promise<boolean> {
-  const named = analyses.flatMap(({ asset, tool, category }) => {
-    const draft = asset === null ? undefined : assets.usable[asset];
-    return draft === undefined ? [] : [{ ...identityOf(draft), tool, category }];
-  });
+  const named = analyses.flatMap(({ asset, tool, category }) =>
+    asset === null ? [] : [{ ...identityOf(assets.at(asset)), tool, category }],
+  );
   for (const slice of sliced(named)) {
     const stored = await assetsByValue(db, upload.tenant_id, slice);
-    const ids = new Map(stored.map((row) => [keyOf(row.kind_class, row.value), row.id]));
+    const ids = new Map(stored.map((row) => [identityKey(row), row.id]));
     const busy = await scopesOfOthers(db, upload, [...ids.values()], nowMs);
     const keys = new Set(busy.map((scope) => `${scope.assetId} ${scope.tool}\n${scope.category}`));
-    const isBusy = slice.some(({ kind_class: kindClass, value, tool, category }) =>
-      keys.has(`${ids.get(keyOf(kindClass, value))} ${tool}\n${category}`),
+    const isBusy = slice.some((one) =>
+      keys.has(`${ids.get(identityKey(one))} ${one.tool}\n${one.category}`),
     );
     if (isBusy) return true;
   }
   return false;
 }
 
-/** What an asset is known by. */
-export function identityOf({ kind, value }: AssetDraft): Pick<AssetRow, 'kind_class' | 'value'> {
-  const normal = present(normaliseAsset(kind, value), `the asset ${value}`);
-  return { kind_class: normal.kindClass, value: indexable(normal.value) };
-}
-
 /**
- * Finds or makes all that the report's frame names, and the fallback asset. What earlier tries of the upload counted is counted once. All of it is
- * dated by the arrival of the upload: one that is applied late takes nothing back that a later one said.
+ * Finds or makes all that the report is about, and the fallback asset where it needs one. All of it is dated by the arrival of the
+ * upload: one that is applied late takes nothing back that a later one said.
  */
 export async function settleFrame(
-  slices: Slices,
+  deps: IngestDeps,
   upload: UploadRow,
-  report: Report,
-  needsFallback: boolean,
+  reading: Reading,
+  survey: Survey,
+  save: FrameSaver,
 ): Promise<Frame> {
-  const seenMs = upload.received_at;
-  const drafts = [...report.assets.usable];
-  if (needsFallback) drafts.push(fallbackDraft(upload));
-  const { rows, counts } = await settleAssets(slices, upload, drafts, seenMs);
-  counts.rejected = report.assets.rejections.length;
-  counts.received = drafts.length + counts.rejected;
-  const assets = rows.slice(0, report.assets.usable.length);
-  const fallback = needsFallback ? present(rows.at(-1), 'the fallback asset') : null;
-  const relationships = await settleRelationships(slices, upload, report, assets, seenMs);
-  const endpoints = await settleEndpoints(slices, upload, report, assets, seenMs);
+  const { report } = reading;
+  const fallback = needsFallback(report, survey) ? fallbackAsset(upload) : null;
+  const assets = await settleAssets(deps, upload, reading, fallback, save.assets);
+  const { places } = assets;
+  const links = await settleLinks(deps, upload, reading, places, save.links);
+  const { relationships, endpoints } = links;
   return {
-    assets,
-    fallback,
-    home: assets[0] ?? fallback,
-    account: { assets: counts, relationships, endpoints, warnings: [] },
+    asset: (index) => places.at(index),
+    fallback: assets.fallback,
+    home: report.assets.length > 0 ? places.at(0) : assets.fallback,
+    account: { assets: assets.counts, relationships, endpoints },
+    notes: [assets.notes, links.notes],
   };
 }
 
-async function settleAssets(
-  slices: Slices,
+/** What reading the lists once more had to tolerate of a report of which nothing is applied. */
+export async function noteFrame(
+  deps: IngestDeps,
   upload: UploadRow,
-  drafts: readonly AssetDraft[],
-  seenMs: number,
-): Promise<{ rows: AssetRow[]; counts: FrameCounts }> {
-  const counts = noFrame();
-  const wanted = new Map<string, AssetRow>();
-  const keys: string[] = [];
-  for (const draft of drafts) {
-    const identity = identityOf(draft);
-    const key = keyOf(identity.kind_class, identity.value);
-    keys.push(key);
-    const same = wanted.get(key);
-    const row = newAsset(upload, draft, identity, seenMs);
-    wanted.set(key, same === undefined ? row : { ...same, ...together(same, row) });
-    if (same !== undefined) counts.duplicate += 1;
-  }
-  const stored = new Map<string, AssetRow>();
-  // In the order of their keys, whatever the order of the report: two uploads of the same assets can't wait for each other.
-  for (const slice of sliced(inOrder(wanted))) {
-    const created = await slices.once((tx) => saveAssets(tx, upload, slice, seenMs));
-    counts.created += created;
-    counts.updated += slice.length - created;
-    for (const row of await assetsByValue(slices.db, upload.tenant_id, slice)) {
-      stored.set(keyOf(row.kind_class, row.value), row);
-    }
-  }
-  return { rows: keys.map((key) => present(stored.get(key), `the stored asset ${key}`)), counts };
+  reading: Reading,
+  survey: Survey,
+): Promise<readonly Notes[]> {
+  return (await settleFrame(deps, upload, reading, survey, FORGETS)).notes;
 }
-
-/** New assets are inserted, known ones touched, and what the report says of them is added. Returns how many were new. */
-async function saveAssets(
-  tx: Db,
-  upload: UploadRow,
-  rows: readonly AssetRow[],
-  seenMs: number,
-): Promise<number> {
-  const { tenant_id: tenantId } = upload;
-  const created = await insertAssets(tx, rows);
-  const said = new Map(rows.map((row) => [keyOf(row.kind_class, row.value), row] as const));
-  const stored = (await lockAssets(tx, tenantId, rows)).filter((row) =>
-    said.has(keyOf(row.kind_class, row.value)),
-  );
-  const known = stored.filter((row) => row.created_upload_id !== upload.id);
-  const ids = known.map((row) => row.id);
-  await touchAssets(tx, tenantId, ids, seenMs);
-  const news: AssetFacts[] = [];
-  for (const row of known) {
-    const draft = present(said.get(keyOf(row.kind_class, row.value)), 'the asset of the report');
-    if (draft.attributes === '{}' && draft.criticality === null) continue;
-    const isLate = row.attributes_at > seenMs;
-    const facts = isLate ? together(draft, row) : together(row, draft);
-    const at = { attributes_at: isLate ? row.attributes_at : seenMs };
-    const criticality = row.criticality ?? draft.criticality;
-    news.push({ tenant_id: tenantId, id: row.id, ...facts, criticality, ...at });
-  }
-  await saveAssetFacts(tx, news);
-  return created;
-}
-
-/** Attributes are merged, newest word last; a criticality that is known stays (CTIS §7.3). */
-function together(
-  stored: Pick<AssetRow, 'attributes' | 'criticality'>,
-  said: Pick<AssetRow, 'attributes' | 'criticality'>,
-): Pick<AssetRow, 'attributes' | 'criticality'> {
-  const attributesOf = (text: string | null) => JSON.parse(text ?? '{}') as Record<string, unknown>;
-  const merged = mergedAttributes(attributesOf(stored.attributes), attributesOf(said.attributes));
-  return {
-    attributes: JSON.stringify(merged),
-    criticality: stored.criticality ?? said.criticality,
-  };
-}
-
-function newAsset(
-  upload: UploadRow,
-  draft: AssetDraft,
-  { kind_class: kindClass, value }: Pick<AssetRow, 'kind_class' | 'value'>,
-  seenMs: number,
-): AssetRow {
-  return {
-    tenant_id: upload.tenant_id,
-    id: newId<AssetId>(seenMs),
-    kind: draft.kind,
-    kind_class: kindClass,
-    value,
-    name: cut(draft.name ?? value, limits.nameCharsMax),
-    criticality: draft.criticality,
-    is_fallback: value.startsWith('runner:') && draft.kind === 'unclassified' ? 1 : 0,
-    default_ref_id: null,
-    attributes: JSON.stringify(draft.attributes),
-    attributes_at: seenMs,
-    first_seen_at: seenMs,
-    last_seen_at: seenMs,
-    created_upload_id: upload.id,
-  };
-}
-
-async function settleRelationships(
-  slices: Slices,
-  upload: UploadRow,
-  report: Report,
-  assets: readonly AssetRow[],
-  seenMs: number,
-): Promise<FrameCounts> {
-  const rows = new Map<string, RelationshipRow>();
-  for (const { from, to, type } of report.relationships.usable) {
-    const row = {
-      tenant_id: upload.tenant_id,
-      from_asset_id: present(assets[from], 'the from asset').id,
-      type,
-      to_asset_id: present(assets[to], 'the to asset').id,
-      first_seen_at: seenMs,
-      last_seen_at: seenMs,
-    };
-    rows.set(`${row.from_asset_id} ${type} ${row.to_asset_id}`, row);
-  }
-  return countsOf(report.relationships, await save(slices, inOrder(rows), saveRelationships));
-}
-
-/** What can be called on each asset. Of several with the same method and address in one report the last is kept. */
-async function settleEndpoints(
-  slices: Slices,
-  upload: UploadRow,
-  report: Report,
-  assets: readonly AssetRow[],
-  seenMs: number,
-): Promise<FrameCounts> {
-  const rows = new Map<string, EndpointRow>();
-  for (const endpoint of report.endpoints.usable) {
-    const { id } = present(assets[endpoint.asset], "the endpoint's asset");
-    const identity = indexable(endpoint.identity);
-    rows.set(`${id} ${identity}`, {
-      tenant_id: upload.tenant_id,
-      asset_id: id,
-      identity,
-      document: JSON.stringify(endpoint.document),
-      first_seen_at: seenMs,
-      last_seen_at: seenMs,
-    });
-  }
-  return countsOf(report.endpoints, await save(slices, inOrder(rows), saveEndpoints));
-}
-
-/** Saves rows slice by slice with a query that returns how many of them were new. */
-async function save<T>(
-  slices: Slices,
-  rows: readonly T[],
-  query: (tx: Db, rows: readonly T[]) => Promise<number>,
-): Promise<Saved> {
-  let created = 0;
-  for (const slice of sliced(rows)) created += await slices.once((tx) => query(tx, slice));
-  return { created, updated: rows.length - created };
-}
-
-type Saved = Pick<FrameCounts, 'created' | 'updated'>;
-
-const countsOf = <T>(list: FrameList<T>, { created, updated }: Saved): FrameCounts => ({
-  received: list.usable.length + list.rejections.length,
-  created,
-  updated,
-  duplicate: list.usable.length - created - updated,
-  rejected: list.rejections.length,
-});

@@ -11,7 +11,7 @@ import { DocumentSource } from './document.ts';
 import type { Report } from './draft.rules.ts';
 import { isRehearsal } from './ending.ts';
 import { finish, giveUp, type Outcome, refuse, settleFailure, toolOf } from './finish.ts';
-import { isAnyScopeBusy, needsFallback, settleFrame } from './frame.ts';
+import { isAnyScopeBusy, noteFrame, settleFrame, writesFrame } from './frame.ts';
 import { holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease.ts';
 import { makePlan, roundsOf } from './plan.ts';
 import { openReport, type Reading, surveyItems } from './reading.ts';
@@ -46,11 +46,14 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     const isBusy = await isAnyScopeBusy(db, upload, reading.report, deps.clock.nowMs());
     if (isBusy && !isRehearsal(upload)) throw new ScopeBusy();
     const survey = await surveyItems(deps, upload, reading);
-    survey.takeFrame(reading.report, reading.document.frame);
+    survey.takeLists(reading.report.surveys);
     if (!isRehearsal(upload)) await storeRejections(deps, upload, survey);
-    const tooMuch = mustRefuse(survey.tally, survey.inFrame);
+    const tooMuch = mustRefuse(survey.tally, survey.beside);
     if (tooMuch !== null) {
-      const notes = await noteComponents(deps, upload, reading, survey);
+      const notes = [
+        ...(await noteFrame(deps, upload, reading, survey)),
+        ...(await noteComponents(deps, upload, reading, survey)),
+      ];
       return await refuse(deps, upload, reading, survey, notes, tooMuch, shown);
     }
     const items = survey.tally.received;
@@ -90,7 +93,7 @@ async function applyReport(
   const db = deps.database.tenant(upload.tenant_id);
   const slices = await LeasedSlices.open(deps, upload, 'frame');
   const nowMs = deps.clock.nowMs();
-  const frame = await settleFrame(slices, upload, report, needsFallback(report, survey));
+  const frame = await settleFrame(deps, upload, reading, survey, writesFrame(slices, upload));
   const save = writesComponents(slices, upload, frame.home);
   const dependencies = await settleComponents(deps, upload, reading, survey, save);
   const settled = await settleSites(slices, upload, report, survey, frame, nowMs);
@@ -115,7 +118,14 @@ async function applyReport(
     account: { ...frame.account, dependencies: dependencies.counts },
     sites: sites.all,
     absences,
-    notes: [report.notes, ...dependencies.notes, survey.notes, sites.notes, ...details],
+    notes: [
+      report.notes,
+      ...frame.notes,
+      ...dependencies.notes,
+      survey.notes,
+      sites.notes,
+      ...details,
+    ],
   });
 }
 

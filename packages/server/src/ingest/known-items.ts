@@ -5,10 +5,11 @@
 import { present } from '../lib/assert.ts';
 import type { Db } from '../db/db.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
+import { identityOf } from './asset-names.rules.ts';
 import type { ItemPlace, Report } from './draft.rules.ts';
 import { EvidenceTable, HashChains, RAW } from './evidence-table.rules.ts';
 import { evidenceOfScope } from './finding.queries.ts';
-import { fallbackDraft, identityOf } from './frame.ts';
+import { fallbackAsset } from './assets.ts';
 import { assetsByValue, type ScopeKey } from './frame.queries.ts';
 import type { KnownItem } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
@@ -108,8 +109,8 @@ async function storedAsset(
   report: Report,
   asset: number | null,
 ): Promise<string | null> {
-  const draft = asset === null ? fallbackDraft(upload) : report.assets.usable[asset];
-  const identity = identityOf(present(draft, 'the asset of a list'));
+  const named = asset === null ? fallbackAsset(upload) : report.assets.at(asset);
+  const identity = identityOf(named);
   const rows = await assetsByValue(db, upload.tenant_id, [identity]);
   return rows[0]?.id ?? null;
 }

@@ -1,23 +1,20 @@
-// A stored document is read: its frame first, then its items, each of which gets its outcome and, if it is a finding, its
-// evidence. One bad item never takes the others along; what isn't JSON at all is refused with its place. Called by the
-// ingest story before anything is written.
+// A stored document is read: its frame first, then what its findings refer to, wherever that stands, then its items, each of
+// which gets its outcome and, if it is a finding, its evidence. One bad item never takes the others along; what isn't JSON
+// at all is refused with its place. Called by the ingest story before anything is written.
 
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { limits } from '@muster/contract/plain';
-import type { ComponentSurvey } from './component-survey.rules.ts';
 import { looksLikeReport, openCtis } from './ctis.decode.ts';
 import type { DocumentSource, ScannedDocument } from './document.ts';
-import type { ScannedItem } from './document-items.decode.ts';
-import { TooManyItems } from './document-scan.decode.ts';
-import { countMembers, parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
+import { DocumentFault } from './document-scan.decode.ts';
+import { parseItem, warnRepeatedMembers } from './document-parse.decode.ts';
 import {
   isSuppressedAt,
-  type ComponentEntry,
-  type ComponentReader,
   type Item,
   type ItemPass,
-  type Located,
+  type ListReader,
+  type ListReaders,
+  type Look,
   type OpenReport,
   type Report,
   type UploadContext,
@@ -26,66 +23,123 @@ import { type Evidence, evidenceOf } from './evidence.rules.ts';
 import { RawHashes } from './raw-hashes.rules.ts';
 import { readKnown } from './known-items.ts';
 import type { IngestDeps } from './lease.ts';
+import type { EntrySurvey } from './list-survey.rules.ts';
 import { Notes, objectOf } from './report-notes.decode.ts';
 import { openSarif, saysSarif } from './sarif.decode.ts';
-import { DUE, hasTooManyItems, Survey } from './survey.rules.ts';
-import { ReaderDefects, unreadable } from './unreadable.ts';
+import { excessive, NOT_UTF8, type TakeEntry, takingEntries, valueOf } from './entries.ts';
+import { DUE, Survey } from './survey.rules.ts';
+import { ReaderDefects } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
 
-/** A report whose frame was read, and the document that its items are still in. */
+/** A report that is known but for its findings and dependencies, and the document that all its items are still in. */
 export interface Reading {
   readonly source: DocumentSource;
   readonly document: ScannedDocument;
   readonly report: Report;
   /** The pointers of the report's lists of findings. */
   readonly lists: ReadonlySet<string>;
-  readonly components: ComponentReader | null;
+  readonly readers: ListReaders;
 }
 
-/**
- * The first pass: the frame; and another one where the frame alone doesn't say what the items are about. Throws
- * DocumentRefused, TooManyItems, DocumentFault and Problems of the body.
- */
+/** A document whose frame was read. */
+export interface OpenDocument {
+  readonly source: DocumentSource;
+  readonly document: ScannedDocument;
+  readonly opened: OpenReport;
+}
+
+/** `openDocument`, then `knowReport`. */
 export async function openReport(
   deps: IngestDeps,
   upload: UploadRow,
   source: DocumentSource,
 ): Promise<Reading> {
+  return await knowReport(deps, upload, await openDocument(upload, source));
+}
+
+/** The first pass: the frame. Throws DocumentRefused, TooManyItems, DocumentFault and Problems of the body. */
+export async function openDocument(
+  upload: UploadRow,
+  source: DocumentSource,
+): Promise<OpenDocument> {
   const { document, frameBytes } = await source.scan();
   const notes = new Notes();
   if (!isUtf8(frameBytes)) notes.warn('', 'invalid_utf8', NOT_UTF8);
   warnRepeatedMembers(frameBytes.toString('utf8'), '', notes);
   warnUnknown(upload, notes);
-  const { lists: pointers, components, look, report } = readFrame(upload, document, notes);
-  const lists = new Set(pointers);
-  const asked = withComponents(lists, components);
-  const listed = [...asked].reduce((sum, list) => sum + countOf(document, list), 0);
-  if (hasStrays(document, asked)) await source.mustBeJson();
-  if (look !== null) {
-    const defects = new ReaderDefects(deps, upload);
-    for await (const items of source.items(document, lists)) {
-      for (const { bytes, list, index } of items) {
-        if (bytes === null) continue;
-        const value = parseItem(bytes);
-        try {
-          look(value, list, index);
-        } catch (error) {
-          // The pass that judges the items meets it again.
-          defects.tell(`${list}/${index}`, error);
-        }
+  const opened = readFrame(upload, document, notes);
+  if (hasStrays(document, pointersOf(opened))) await source.mustBeJson();
+  return { source, document, opened };
+}
+
+/**
+ * Passes over what has to be known before the first finding is read, whatever the order of members in the document: over
+ * assets; over the targets of findings, where assets and frame alone don't say what those are about; over relationships and
+ * endpoints. Throws as `openDocument`.
+ */
+export async function knowReport(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { source, document, opened }: OpenDocument,
+): Promise<Reading> {
+  const { readers, surveys } = opened;
+  const lists = new Set(opened.lists);
+  const defects = new ReaderDefects(deps, upload);
+  const takes = new Map<string, TakeEntry>();
+  const add = <T>(reader: ListReader<T> | null, survey: EntrySurvey<T>): void => {
+    if (reader === null || countOf(document, reader.list) === 0) return;
+    takes.set(reader.list, takingEntries(reader, survey, defects.reject));
+  };
+  add(readers.assets, surveys.assets);
+  await takeAll(source, document, takes);
+  const look = opened.look();
+  if (look !== null) await lookAt(look, source, document, lists, defects);
+  opened.settle();
+  takes.clear();
+  add(readers.relationships, surveys.relationships);
+  add(readers.endpoints, surveys.endpoints);
+  await takeAll(source, document, takes);
+  const report = withoutLost(opened.report(), document, lists);
+  return { source, document, lists, readers, report };
+}
+
+/** A pass over the entries of some lists, where there are any. */
+async function takeAll(
+  source: DocumentSource,
+  document: ScannedDocument,
+  takes: ReadonlyMap<string, TakeEntry>,
+): Promise<void> {
+  if (takes.size === 0) return;
+  for await (const items of source.items(document, new Set(takes.keys()))) {
+    for (const item of items) takes.get(item.list)?.(item);
+  }
+}
+
+async function lookAt(
+  look: Look,
+  source: DocumentSource,
+  document: ScannedDocument,
+  lists: ReadonlySet<string>,
+  defects: ReaderDefects,
+): Promise<void> {
+  for await (const items of source.items(document, lists)) {
+    for (const { bytes, list, index } of items) {
+      if (bytes === null) continue;
+      const value = parseItem(bytes);
+      try {
+        look(value, list, index);
+      } catch (error) {
+        if (error instanceof DocumentFault) throw error;
+        // The pass that judges the items meets it again.
+        defects.tell(`${list}/${index}`, error);
       }
     }
   }
-  const found = withoutLost(report(), document, lists);
-  const reading = { source, document, lists, components, report: found };
-  if (hasTooManyItems(reading.report, listed)) throw new TooManyItems();
-  return reading;
 }
 
-const withComponents = (
-  lists: ReadonlySet<string>,
-  components: ComponentReader | null,
-): ReadonlySet<string> => (components === null ? lists : new Set([...lists, components.list]));
+/** All lists whose items are read. */
+const pointersOf = ({ lists, readers }: OpenReport): ReadonlySet<string> =>
+  new Set([...lists, ...Object.values(readers).flatMap((reader) => reader?.list ?? [])]);
 
 const countOf = ({ lists }: ScannedDocument, list: string): number => lists.get(list)?.count ?? 0;
 
@@ -152,13 +206,11 @@ function isSarif(document: unknown): boolean {
   return saysSarif(object) || !Object.hasOwn(object, 'findings');
 }
 
-const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
-
-/** The second pass: every item has its outcome, every finding its evidence, every dependency its names. */
+/** The next pass: every item has its outcome, every finding its evidence, every dependency its names. */
 export async function surveyItems(
   deps: IngestDeps,
   upload: UploadRow,
-  { source, document, report, lists, components }: Reading,
+  { source, document, report, lists, readers }: Reading,
 ): Promise<Survey> {
   const { database, secretKey } = deps;
   const pass = report.pass();
@@ -167,11 +219,15 @@ export async function surveyItems(
   const counts = new Map([...lists].map((list) => [list, countOf(document, list)]));
   const known = await readKnown(database.tenant(upload.tenant_id), upload, report, counts);
   const raws = new RawHashes(report, secretKey);
-  for await (const items of source.items(document, withComponents(lists, components))) {
+  const { components } = readers;
+  const takeComponent =
+    components === null ? null : takingEntries(components, survey.components, defects.reject);
+  const wanted = components === null ? lists : new Set([...lists, components.list]);
+  for await (const items of source.items(document, wanted)) {
     for (const item of items) {
       const { bytes, excess, list, index } = item;
       if (components?.list === list) {
-        surveyComponent(survey.components, components, item, defects);
+        takeComponent?.(item);
         continue;
       }
       if (bytes === null) {
@@ -201,39 +257,6 @@ export async function surveyItems(
   return survey;
 }
 
-/** The value of an item of these bytes; what is wrong with how it is written is noted. */
-function valueOf(bytes: Buffer, { list, index, members }: ScannedItem, notes: Notes): unknown {
-  if (!isUtf8(bytes)) notes.warn(`${list}/${index}`, 'invalid_utf8', NOT_UTF8);
-  const value = parseItem(bytes);
-  if (members !== countMembers(value)) {
-    warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, notes);
-  }
-  return value;
-}
-
-/** The outcome of one dependency, as `judged` for findings. */
-function surveyComponent(
-  survey: ComponentSurvey,
-  { read }: ComponentReader,
-  item: ScannedItem,
-  defects: ReaderDefects,
-): void {
-  const { bytes, excess, list, index } = item;
-  const pointer = `${list}/${index}`;
-  if (bytes === null) return survey.reject(excessive(pointer, excess), undefined);
-  survey.notes.at = pointer;
-  const value = valueOf(bytes, item, survey.notes);
-  let entry: ComponentEntry | Located;
-  try {
-    entry = read(value, pointer, survey.notes);
-  } catch (error) {
-    defects.tell(pointer, error);
-    entry = unreadable(pointer);
-  }
-  if ('code' in entry) survey.reject(entry, value);
-  else survey.take(entry, pointer);
-}
-
 type Judged =
   | Exclude<Item, { outcome: 'finding' }>
   | (Extract<Item, { outcome: 'finding' }> & { readonly evidence: Evidence });
@@ -252,17 +275,6 @@ function judged(
     if (item.outcome !== 'finding') return item;
     return { ...item, evidence: evidenceOf(item.draft, secretKey) };
   } catch (error) {
-    const pointer = `${list}/${index}`;
-    defects.tell(pointer, error);
-    return { outcome: 'rejected', rejection: unreadable(pointer) };
+    return { outcome: 'rejected', rejection: defects.reject(`${list}/${index}`, error) };
   }
-}
-
-function excessive(pointer: string, excess: ScannedItem['excess']): Located {
-  if (excess === 'depth') {
-    const detail = `One item may have ${limits.jsonDepthMax} nested arrays and objects, with those around it.`;
-    return { pointer, code: 'item_too_deep', detail };
-  }
-  const detail = `One item may have ${limits.itemBytesMax} bytes.`;
-  return { pointer, code: 'item_too_large', detail };
 }

@@ -84,10 +84,10 @@ export interface Received {
  * judged by themselves, and all items together: a list of assets or dependencies that is bad as a whole costs the findings
  * beside it nothing, unless it is most of the report. What must be refused, or null.
  */
-export function mustRefuse(findings: Received, inFrame: Received): Received | null {
+export function mustRefuse(findings: Received, beside: Received): Received | null {
   const all = {
-    received: findings.received + inFrame.received,
-    rejected: findings.rejected + inFrame.rejected,
+    received: findings.received + beside.received,
+    rejected: findings.rejected + beside.rejected,
   };
   if (isTooMuch(findings)) return findings;
   return isTooMuch(all) ? all : null;

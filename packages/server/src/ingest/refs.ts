@@ -24,6 +24,8 @@ export interface RefWish {
   readonly claimsDefault: boolean;
 }
 
+type NamedRef = Pick<AssetRefRow, 'id' | 'asset_id' | 'name'>;
+
 /** An asset's default ref; `claimedName`: the branch that a report claimed as such, null while another stands in for it. */
 interface DefaultRef {
   readonly id: string;
@@ -53,7 +55,7 @@ export class Refs {
     return this.#defaults.get(wish.assetId)?.claimedName ?? null;
   }
 
-  note(rows: readonly AssetRefRow[], defaults: ReadonlyMap<string, DefaultRef>): void {
+  note(rows: readonly NamedRef[], defaults: ReadonlyMap<string, DefaultRef>): void {
     for (const row of rows) this.#ids.set(`${row.asset_id} ${row.name}`, row.id);
     for (const [assetId, ref] of defaults) this.#defaults.set(assetId, ref);
   }
@@ -86,7 +88,7 @@ async function settleSlice(
   tx: Db,
   wishes: readonly RefWish[],
   nowMs: number,
-): Promise<{ rows: AssetRefRow[]; defaults: Map<string, DefaultRef> }> {
+): Promise<{ rows: NamedRef[]; defaults: Map<string, DefaultRef> }> {
   const tenantId = present(wishes[0], 'a wish').tenantId;
   const assetIds = [...new Set(wishes.map((wish) => wish.assetId))];
   const names = [...new Set(wishes.map((wish) => wish.branch))];

@@ -1,5 +1,5 @@
-// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but its writing
-// transactions are undone, short as they are, its batches are only counted, and it ends as ending.ts says.
+// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but what its slices
+// and batches would write is only counted, the transaction that finds its scopes is undone, and it ends as ending.ts says.
 // Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
 
 import type { Database, Db } from '../db/db.ts';
@@ -7,7 +7,7 @@ import { countsComponents, settleComponents } from './components.ts';
 import { end } from './ending.ts';
 import { type Finished, foreseeAbsence, receiptOfFinished } from './finish.ts';
 import type { Matched } from './finding-rows.rules.ts';
-import { needsFallback, settleFrame } from './frame.ts';
+import { countsFrame, settleFrame } from './frame.ts';
 import { holdLease, type IngestDeps, LeaseLost } from './lease.ts';
 import { makePlan } from './plan.ts';
 import { RawHashes } from './raw-hashes.rules.ts';
@@ -32,14 +32,12 @@ export async function rehearse(
   const { tenant_id: tenantId } = upload;
   const db = database.tenant(tenantId);
   const nowMs = clock.nowMs();
-  const { frame, sites } = await undone(database, tenantId, async (tx) => {
-    const slices = slicesWithin(tx);
-    const settled = await settleFrame(slices, upload, report, needsFallback(report, survey));
-    return {
-      frame: settled,
-      sites: await settleSites(slices, upload, report, survey, settled, nowMs),
-    };
-  });
+  const frame = await settleFrame(deps, upload, reading, survey, countsFrame(db, upload));
+  const sites = await undone(
+    database,
+    tenantId,
+    async (tx) => await settleSites(slicesWithin(tx), upload, report, survey, frame, nowMs),
+  );
   const save = countsComponents(db, frame.home);
   const dependencies = await settleComponents(deps, upload, reading, survey, save);
   const committed = new Map<number, string>();
@@ -55,7 +53,14 @@ export async function rehearse(
     account: { ...frame.account, dependencies: dependencies.counts },
     sites: sites.all,
     absences: plan.absences,
-    notes: [report.notes, ...dependencies.notes, survey.notes, sites.notes, details],
+    notes: [
+      report.notes,
+      ...frame.notes,
+      ...dependencies.notes,
+      survey.notes,
+      sites.notes,
+      details,
+    ],
   };
   const absence = await foreseeAbsence(database.tenant(tenantId), done);
   const receipt = receiptOfFinished(upload, done, absence, counter.counts);

@@ -3,8 +3,8 @@
 // beside the document comes first. Called by sarif.decode.ts, once per run.
 
 import { limits } from '@muster/contract/plain';
-import { normaliseAsset } from './asset.rules.ts';
-import type { AnalysisDraft, AssetDraft, UploadContext } from './draft.rules.ts';
+import { type NamedAsset, namedAsset } from './asset-names.rules.ts';
+import type { AnalysisDraft, UploadContext } from './draft.rules.ts';
 import { type JsonObject, listOf, type Notes, objectOf, stringOf } from './report-notes.decode.ts';
 import { familyOf } from './clean-scan.rules.ts';
 import { scanOf, scannerOf } from './scan-context.rules.ts';
@@ -96,35 +96,22 @@ function provenanceOf(run: JsonObject): JsonObject | null {
 /**
  * The asset that sender, run or command names; null leaves it to the upload's fallback, never to a guess.
  */
-export function assetOf(run: JsonObject, context: UploadContext, notes: Notes): AssetDraft | null {
+export function assetOf(run: JsonObject, context: UploadContext, notes: Notes): NamedAsset | null {
   const stated = contextAsset(context, notes);
   if (stated !== null) return stated;
   const uri = stringOf(provenanceOf(run)?.repositoryUri);
-  if (uri !== null) return assetDraft('repository', uri, notes);
+  if (uri !== null) return namedAsset('repository', uri, notes);
   const tool = stringOf(objectOf(objectOf(run.tool)?.driver)?.name) ?? '';
   const scan = scanOf(context, tool);
   return scan === null ? null : contextAsset(scan.said, notes);
 }
 
 /** The asset that the sender names beside the document. */
-export function contextAsset(context: UploadContext, notes: Notes): AssetDraft | null {
+export function contextAsset(context: UploadContext, notes: Notes): NamedAsset | null {
   if (context.repositoryUrl !== undefined) {
-    return assetDraft('repository', context.repositoryUrl, notes);
+    return namedAsset('repository', context.repositoryUrl, notes);
   }
   return context.asset === undefined
     ? null
-    : assetDraft(context.assetType ?? 'unclassified', context.asset, notes);
-}
-
-function assetDraft(kind: AssetDraft['kind'], value: string, notes: Notes): AssetDraft | null {
-  const normal = normaliseAsset(kind, notes.text(value, limits.pathCharsMax));
-  if (normal === null) return null;
-  return {
-    ref: null,
-    kind: normal.kind,
-    value: normal.value,
-    name: null,
-    criticality: null,
-    attributes: {},
-  };
+    : namedAsset(context.assetType ?? 'unclassified', context.asset, notes);
 }

@@ -4,13 +4,14 @@
 
 import { createHash } from 'node:crypto';
 import { limits } from '@muster/contract/plain';
+import { AssetNames } from './asset-names.rules.ts';
+import { newSurveys } from './asset-survey.rules.ts';
 import {
   type AnalysisDraft,
-  type AssetDraft,
   DocumentRefused,
-  type FrameList,
   type ItemCounts,
   type ItemPass,
+  type ListReaders,
   type OpenReport,
   type UploadContext,
 } from './draft.rules.ts';
@@ -38,7 +39,12 @@ import { analysisOf, assetOf } from './sarif-frame.decode.ts';
 import { checkLog, checkRun } from './sarif-shape.decode.ts';
 import { checkBelow } from './sarif-types.decode.ts';
 
-const NONE: FrameList<never> = { usable: [], rejections: [] };
+const NO_READERS: ListReaders = {
+  assets: null,
+  components: null,
+  relationships: null,
+  endpoints: null,
+};
 
 /**
  * Reads the frame of a SARIF document; its lists of results are empty there and counted in `counts`. Throws
@@ -61,7 +67,8 @@ export function openSarif(
   // What can't be read may be a run, or how one went, of any of the analyses.
   const isRead = isWhole && !runs.includes(null);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
-  const assets = new Merged<AssetDraft>((known) => known);
+  const assets = new AssetNames();
+  const surveys = newSurveys(assets);
   const lists = new Map<string, ResultList>();
   for (const [index, own] of runs.entries()) {
     if (own === null) continue;
@@ -71,7 +78,7 @@ export function openSarif(
     const parts = [{ pointer, raw: own }, ...beside];
     const went = readHealth(parts, run, notes);
     const asset = assetOf(run, context, notes);
-    const assetIndex = asset === null ? null : assets.add(`${asset.kind} ${asset.value}`, asset);
+    const assetIndex = asset === null ? null : assets.add(asset);
     const draft = analysisOf(run, context, assetIndex, isRead ? went : NOT_READ, notes);
     const { tool, category, branch } = draft;
     const place: RunPlace = {
@@ -92,10 +99,8 @@ export function openSarif(
     reportId: reportIdOf(runs, notes),
     runs: sarifRuns(runs),
     analyses: analyses.all,
-    assets: { usable: assets.all, rejections: [] },
-    listedAssets: 0,
-    relationships: NONE,
-    endpoints: NONE,
+    assets,
+    surveys,
     contextOf: (list: string) => {
       const owner = lists.get(list);
       const context = contexts.get(owner) ?? contextOf(owner);
@@ -108,8 +113,10 @@ export function openSarif(
   };
   return {
     lists: [...lists.keys(), ...unplaced],
-    components: null,
-    look: null,
+    readers: NO_READERS,
+    surveys,
+    look: () => null,
+    settle: () => {},
     report: () => report,
   };
 }

@@ -3,10 +3,11 @@
 
 import { present } from '../lib/assert.ts';
 import type { Db } from '../db/db.ts';
+import type { AssetPlace } from './assets.ts';
 import type { AnalysisDraft, Report } from './draft.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import type { Frame } from './frame.ts';
-import { analysesOf, type AssetRow, pushAside, takeScopes } from './frame.queries.ts';
+import { analysesOf, pushAside, takeScopes } from './frame.queries.ts';
 import { type IngestDeps, ScopeBusy } from './lease.ts';
 import { type RefWish, settleRefs } from './refs.ts';
 import { Notes } from './report-notes.decode.ts';
@@ -23,7 +24,7 @@ const ROUNDS_MAX = 16;
 /** What some groups are matched against and written to. */
 export interface Site {
   readonly analysis: AnalysisDraft;
-  readonly asset: AssetRow;
+  readonly asset: AssetPlace;
   readonly place: BatchPlace;
   /**
    * How many sites before it have the same scope, on other refs. They are matched and written one after the other, as if
@@ -53,7 +54,7 @@ export async function settleSites(
   const groups = [...found.groups, ...groupsWithoutItems(report, found)].map((group) => {
     const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
     const asset = present(
-      group.asset === null ? frame.fallback : frame.assets[group.asset],
+      group.asset === null ? frame.fallback : frame.asset(group.asset),
       'the asset of a group',
     );
     const wish: RefWish = {
@@ -147,7 +148,7 @@ function groupsWithoutItems(report: Report, found: Survey): Group[] {
 /** A SARIF run is about one asset, or one that isn't known; CTIS findings are about any that the report names. */
 function assetsOf({ format, assets }: Report, { asset }: AnalysisDraft): readonly number[] {
   if (asset !== null) return [asset];
-  return format === 'ctis' ? assets.usable.map((_, index) => index) : [];
+  return format === 'ctis' ? Array.from({ length: assets.length }, (_, index) => index) : [];
 }
 
 const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft => ({

@@ -11,6 +11,9 @@ import { batchCounts, type BatchPart, insertBatch } from './upload-work.queries.
 /** Rows of one slice: as many as a batch of findings has, for the same reason. */
 export const SLICE_ROWS = limits.ingestBatchItems;
 
+/** Characters of what a slice writes, however few its rows are: with large documents each takes longer. */
+export const SLICE_CHARS_MAX = 4 * 1024 * 1024;
+
 /** The rows in lists of at most SLICE_ROWS, in order. */
 export function sliced<T>(rows: readonly T[]): T[][] {
   const count = Math.ceil(rows.length / SLICE_ROWS);
@@ -22,6 +25,37 @@ export function sliced<T>(rows: readonly T[]): T[][] {
 /** The rows by the order of their keys: the same slices in every try, and the same order of locks in every upload. */
 export function inOrder<T>(rows: ReadonlyMap<string, T>): T[] {
   return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+}
+
+/** Rows that are gathered as they come, each once, until they fill a slice. */
+export class GrowingSlice<T> {
+  readonly #rows = new Map<string, T>();
+  #entries = 0;
+  #chars = 0;
+
+  /** The row of this key from now on. What comes again fills the slice as others do: it is work, too. */
+  put(key: string, row: T, chars: number): void {
+    this.#rows.set(key, row);
+    this.#entries += 1;
+    this.#chars += chars;
+  }
+
+  get(key: string): T | undefined {
+    return this.#rows.get(key);
+  }
+
+  get isEmpty(): boolean {
+    return this.#rows.size === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#entries >= SLICE_ROWS || this.#chars >= SLICE_CHARS_MAX;
+  }
+
+  /** The rows by the order of their keys. */
+  inOrder(): T[] {
+    return inOrder(this.#rows);
+  }
 }
 
 /** How slices are run. Bodies contain SQL and nothing else, and may run again after a lock failure. */
@@ -109,7 +143,7 @@ export class LeasedSlices implements Slices {
   }
 }
 
-/** All slices inside one transaction, for a rehearsal: it is undone anyway. */
+/** All slices inside one transaction, for what a rehearsal undoes. */
 export const slicesWithin = (tx: Db): Slices => ({
   db: tx,
   write: async (body) => await body(tx),

@@ -4,11 +4,11 @@
 
 import { limits, SEVERITIES } from '@muster/contract/plain';
 import { GrowingInts } from '../lib/growing-ints.ts';
-import { ComponentSurvey, type RejectedItem } from './component-survey.rules.ts';
-import { valueAt } from './ctis-secrets.decode.ts';
-import type { FindingDraft, FrameList, Item, ItemPlace, Located, Report } from './draft.rules.ts';
+import { ComponentSurvey } from './component-survey.rules.ts';
+import type { FindingDraft, Item, ItemPlace, ListSurveys, Located } from './draft.rules.ts';
 import type { Evidence } from './evidence.rules.ts';
 import { EvidenceTable, HashChains, SAMENESS } from './evidence-table.rules.ts';
+import type { ListSurvey, RejectedItem } from './list-survey.rules.ts';
 import { noTally, type Tally, tallyRejection } from './receipt.rules.ts';
 import { rejectedItemText } from './rejected-item.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
@@ -50,7 +50,7 @@ export class Survey {
   readonly notes: Notes;
   readonly tally: Tally = noTally();
   /** Entries of the lists beside the findings. */
-  readonly inFrame = { received: 0, rejected: 0 };
+  readonly beside = { received: 0, rejected: 0 };
   /** The report's dependencies. */
   readonly components = new ComponentSurvey();
   readonly groups: Group[] = [];
@@ -115,30 +115,14 @@ export class Survey {
     this.#rowOf.push(NO_ROW);
   }
 
-  /**
-   * Rejections of the lists beside the findings stand in the receipt like theirs, and their entries are items as well.
-   * `frame`: the document without what was read one by one.
-   */
-  takeFrame(report: Report, frame: unknown): void {
-    const { components } = this;
-    this.#takeList(report.assets, frame);
-    this.#takeComponents();
-    this.#takeList(report.relationships, frame);
-    this.#takeList(report.endpoints, frame);
-    this.inFrame.received = itemsOfFrame(report) + components.received;
+  /** Rejections of the lists beside the findings stand in the receipt like theirs, and their entries are items as well. */
+  takeLists({ assets, relationships, endpoints }: ListSurveys): void {
+    for (const list of [assets, this.components, relationships, endpoints]) this.#takeList(list);
   }
 
-  #takeList({ rejections }: FrameList<unknown>, frame: unknown): void {
-    this.inFrame.rejected += rejections.length;
-    for (const rejection of rejections) {
-      const isKept = this.rejected.length < limits.uploadRejectionsMax;
-      this.#note(rejection, isKept ? entryText(frame, rejection) : null);
-    }
-  }
-
-  #takeComponents(): void {
-    const { rejected, rejections, moreByCode } = this.components;
-    this.inFrame.rejected += rejected;
+  #takeList({ received, rejected, rejections, moreByCode }: ListSurvey): void {
+    this.beside.received += received;
+    this.beside.rejected += rejected;
     for (const { item, ...rejection } of rejections) this.#note(rejection, item);
     const { rejectionsByCode } = this.tally;
     for (const [code, count] of moreByCode) {
@@ -218,22 +202,4 @@ export class Survey {
     this.#byKey.set(key, number);
     return number;
   }
-}
-
-/** `listed`: entries of the report's lists of findings and dependencies. */
-export const hasTooManyItems = (report: Report, listed: number): boolean =>
-  listed + itemsOfFrame(report) > limits.uploadItemsMax;
-
-/** Assets, relationships and endpoints that a report lists are items, too. */
-function itemsOfFrame({ listedAssets, relationships, endpoints }: Report): number {
-  const lists: readonly FrameList<unknown>[] = [relationships, endpoints];
-  const count = (sum: number, list: FrameList<unknown>): number =>
-    sum + list.usable.length + list.rejections.length;
-  return lists.reduce(count, listedAssets);
-}
-
-/** The text of the entry in which a rejection stands: `/assets/3` of `/assets/3/value`, in a wrapper or not. */
-function entryText(frame: unknown, { pointer }: Located): string {
-  const entry = /^(?:\/report)?\/[a-z]+\/\d+/.exec(pointer)?.[0] ?? '';
-  return rejectedItemText(valueAt(frame, entry));
 }

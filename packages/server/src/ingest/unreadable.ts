@@ -1,10 +1,11 @@
 // What becomes of an item whose reader failed on it. Readers are total: that one throws is a defect of ours, and costs
 // that item alone, in the pass that judges it (`item_unreadable`) or, where only its details are concerned, in the pass that
-// writes it (`detail_unreadable`): both are told to the sender, and the defect to the log. Called by reading.ts and
-// write-batches.ts.
+// writes it (`detail_unreadable`): both are told to the sender, and the defect to the log. Called by those who read
+// items.
 
 import type { Located } from './draft.rules.ts';
 import type { IngestDeps } from './lease.ts';
+import type { Notes } from './report-notes.decode.ts';
 import type { UploadRow } from './upload.queries.ts';
 
 /** A defect that a million items meet is told a few times only, in each pass. */
@@ -31,6 +32,23 @@ export class ReaderDefects {
     this.#uploadId = upload.id;
   }
 
+  /** Tells of it, and gives the rejection of the item. */
+  readonly reject = (pointer: string, error: unknown): Located => {
+    this.tell(pointer, error);
+    return unreadable(pointer);
+  };
+
+  /** What `make` gives; where that fails, `without`, and the notes and the log are told. */
+  detail<T>(make: () => T, without: T, pointer: string, notes: Notes): T {
+    try {
+      return make();
+    } catch (error) {
+      this.tell(pointer, error);
+      notes.warn(pointer, 'detail_unreadable', DETAIL_UNREADABLE);
+      return without;
+    }
+  }
+
   tell(pointer: string, error: unknown): void {
     if (this.#told >= TOLD_MAX) return;
     this.#told += 1;
@@ -48,7 +66,7 @@ function withoutMessage(error: unknown): { name: string; stack: string } {
 }
 
 /** The rejection of an item that the reader failed on. */
-export const unreadable = (pointer: string): Located => ({
+const unreadable = (pointer: string): Located => ({
   pointer,
   code: 'item_unreadable',
   detail: 'The server could not read this item, by a fault of its own, which its log describes.',

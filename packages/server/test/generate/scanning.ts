@@ -167,7 +167,7 @@ export function takenOut(frame: unknown): Taken {
     });
   }
   const report = log !== null && Object.hasOwn(log, 'report') ? log['report'] : null;
-  for (const name of ['findings', 'dependencies']) {
+  for (const name of ['findings', 'assets', 'dependencies', 'relationships', 'endpoints']) {
     take(log, name, `/${name}`);
     take(fieldsOf(report), name, `/report/${name}`);
   }

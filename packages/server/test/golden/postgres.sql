@@ -307,13 +307,13 @@ select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" a
 select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = $1 and "relationship"."to_asset_id" = $2 and ("relationship"."type" > $3 or ("relationship"."type" = $4 and "relationship"."from_asset_id" > $5)) order by "relationship"."type", "relationship"."from_asset_id" limit $6
 
 -- assets: lock
-select * from "asset" where "tenant_id" = $1 and "kind_class" in ($2) and "value" in ($3, $4) order by "id" for update
+select * from "asset" where "tenant_id" = $1 and "id" in ($2, $3) order by "id" for update
 
 -- assets: lock default refs
 select "id", "default_ref_id" from "asset" where "tenant_id" = $1 and "id" in ($2, $3) order by "id" for update
 
 -- assets: refs by name
-select * from "asset_ref" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "name" in ($4, $5)
+select "id", "asset_id", "name" from "asset_ref" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "name" in ($4, $5)
 
 -- assets: save endpoints
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") select "tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at" from json_populate_recordset(null::"endpoint", $1::json) on conflict ("tenant_id", "asset_id", "identity") do nothing
@@ -324,6 +324,15 @@ select "identity", "name", "version", "depends_on", "document" from "component" 
 
 -- assets: count components
 select count(*) as "stored" from "component" where "tenant_id" = $1 and "asset_id" = $2 and "identity" in ($3, $4)
+
+-- assets: by value
+select "id", "kind_class", "value" from "asset" where "tenant_id" = $1 and "kind_class" in ($2) and "value" in ($3, $4)
+
+-- assets: count relationships
+select count(*) as "stored" from "relationship" where "tenant_id" = $1 and ("from_asset_id", "type", "to_asset_id") in (($2, $3, $4), ($5, $6, $7))
+
+-- assets: count endpoints
+select count(*) as "stored" from "endpoint" where "tenant_id" = $1 and ("asset_id", "identity") in (($2, $3), ($4, $5))
 
 -- assets: save facts
 update "asset" as "stored" set "attributes" = "given"."attributes", "attributes_at" = "given"."attributes_at", "criticality" = "given"."criticality" from json_populate_recordset(null::"asset", $1::json) as "given" where "stored"."tenant_id" = "given"."tenant_id" and "stored"."id" = "given"."id"

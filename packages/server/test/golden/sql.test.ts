@@ -26,6 +26,7 @@ import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as components from '../../src/ingest/component.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
+import * as links from '../../src/ingest/link.queries.ts';
 import * as rejections from '../../src/ingest/rejection.queries.ts';
 import * as retention from '../../src/ingest/retention.queries.ts';
 import * as work from '../../src/ingest/upload-work.queries.ts';
@@ -262,7 +263,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
       after: { type: 't', otherId: ID },
       limit: 10,
     }),
-  'assets: lock': (db) => frame.lockAssets(db, ID, [ASSET, ASSET]),
+  'assets: lock': (db) => frame.lockAssets(db, ID, [ID, ID]),
   'assets: lock default refs': (db) => frame.lockDefaultRefs(db, ID, [ID, ID]),
   'assets: refs by name': (db) => frame.refsByName(db, ID, [ID, ID], ['main', 'next']),
   'assets: save endpoints': (db) =>
@@ -280,6 +281,17 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
     components.storedComponents(db, { tenant_id: ID, id: ID }, ['a', 'b']),
   'assets: count components': (db) =>
     components.countComponents(db, { tenant_id: ID, id: ID }, ['a', 'b']),
+  'assets: by value': (db) => frame.assetsByValue(db, ID, [ASSET, ASSET]),
+  'assets: count relationships': (db) =>
+    links.countRelationships(db, [
+      { tenant_id: ID, from_asset_id: ID, type: 't', to_asset_id: ID },
+      { tenant_id: ID, from_asset_id: ID, type: 'u', to_asset_id: ID },
+    ]),
+  'assets: count endpoints': (db) =>
+    links.countEndpoints(db, [
+      { tenant_id: ID, asset_id: ID, identity: 'a' },
+      { tenant_id: ID, asset_id: ID, identity: 'b' },
+    ]),
   'assets: save facts': (db) =>
     frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', attributes_at: 1, criticality: null }]),
 };

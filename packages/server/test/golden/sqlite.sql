@@ -307,13 +307,13 @@ select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" a
 select "relationship".*, "from_asset"."name" as "from_name", "to_asset"."name" as "to_name" from "relationship" inner join "asset" as "from_asset" on "from_asset"."tenant_id" = "relationship"."tenant_id" and "from_asset"."id" = "relationship"."from_asset_id" inner join "asset" as "to_asset" on "to_asset"."tenant_id" = "relationship"."tenant_id" and "to_asset"."id" = "relationship"."to_asset_id" where "relationship"."tenant_id" = ? and "relationship"."to_asset_id" = ? and ("relationship"."type" > ? or ("relationship"."type" = ? and "relationship"."from_asset_id" > ?)) order by "relationship"."type", "relationship"."from_asset_id" limit ?
 
 -- assets: lock
-select * from "asset" where "tenant_id" = ? and "kind_class" in (?) and "value" in (?, ?) order by "id"
+select * from "asset" where "tenant_id" = ? and "id" in (?, ?) order by "id"
 
 -- assets: lock default refs
 select "id", "default_ref_id" from "asset" where "tenant_id" = ? and "id" in (?, ?) order by "id"
 
 -- assets: refs by name
-select * from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "name" in (?, ?)
+select "id", "asset_id", "name" from "asset_ref" where "tenant_id" = ? and "asset_id" in (?, ?) and "name" in (?, ?)
 
 -- assets: save endpoints
 insert into "endpoint" ("tenant_id", "asset_id", "identity", "document", "first_seen_at", "last_seen_at") values (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "identity") do nothing
@@ -324,6 +324,15 @@ select "identity", "name", "version", "depends_on", "document" from "component" 
 
 -- assets: count components
 select count(*) as "stored" from "component" where "tenant_id" = ? and "asset_id" = ? and "identity" in (?, ?)
+
+-- assets: by value
+select "id", "kind_class", "value" from "asset" where "tenant_id" = ? and "kind_class" in (?) and "value" in (?, ?)
+
+-- assets: count relationships
+select count(*) as "stored" from "relationship" where "tenant_id" = ? and ("from_asset_id", "type", "to_asset_id") in ((?, ?, ?), (?, ?, ?))
+
+-- assets: count endpoints
+select count(*) as "stored" from "endpoint" where "tenant_id" = ? and ("asset_id", "identity") in ((?, ?), (?, ?))
 
 -- assets: save facts
 update "asset" set "attributes" = ?, "attributes_at" = ?, "criticality" = ? where "tenant_id" = ? and "id" = ?

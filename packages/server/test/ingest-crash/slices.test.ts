@@ -159,6 +159,75 @@ for (const backend of BACKENDS) {
       }
     });
 
+    test('what is said of one asset or endpoint in several slices is put together, wherever a worker dies', async () => {
+      const report = largeFrame(SLICE_ROWS + 10);
+      const { assets, relationships, endpoints } = report as Record<string, Fields[]>;
+      const [first, second] = [present(assets?.[0], 'one'), present(assets?.[1], 'another')];
+      const again = (properties: Fields, more: Fields = {}) => ({ ...first, properties, ...more });
+      const [link, page] = [present(relationships?.[0], 'one'), present(endpoints?.[0], 'one')];
+      const repeated = {
+        ...report,
+        metadata: {},
+        dependencies: [],
+        assets: [
+          again({ a: '1', b: '1' }, { name: 'the first' }),
+          ...(assets?.slice(1) ?? []),
+          again({ b: '2', c: '2' }, { name: 'the last', criticality: 'low' }),
+          { ...second, properties: { only: 'behind' } },
+          again({ c: '3' }, { criticality: 'high' }),
+        ],
+        relationships: [...(relationships ?? []), link, link, link],
+        endpoints: [...(endpoints ?? []), { ...page, kind: 'html' }, { ...page, kind: 'api' }],
+      };
+      const once = await tellAll([repeated], null);
+      const twice = await tellAll([repeated, repeated], null);
+      for (const { frame } of [once, twice]) {
+        const rows = frame.map((line) => JSON.parse(line) as Fields);
+        const attributesOf = (value: unknown) => {
+          const shown = rows.find(
+            (row) => 'attributes' in row && value === `https://${String(row['value'])}`,
+          );
+          return JSON.parse(String(shown?.['attributes'])) as { properties: Fields };
+        };
+        assert.deepEqual(attributesOf(first['value']).properties, { a: '1', b: '2', c: '3' });
+        assert.deepEqual(attributesOf(second['value']).properties, { only: 'behind' });
+        const named = rows.filter(({ name }) => name === 'the first');
+        assert.deepEqual(
+          named.map(({ criticality }) => criticality),
+          ['low'],
+        );
+        const shown = rows.filter(({ identity }) => identity === 'ANY https://shop.example/0');
+        assert.match(JSON.stringify(shown), /"kind\\":\\"api/);
+      }
+      const steps = (await stepsOf([repeated])).filter((step) => /^frame \d+$/.test(step));
+      assert.equal(steps.length, 6, 'two slices of each list');
+      for (const step of steps) {
+        assert.deepEqual(await tellAll([repeated], step), once, `behind ${step}`);
+        assert.deepEqual(await tellAll([repeated, repeated], step), twice, `again, behind ${step}`);
+      }
+    });
+
+    test('assets and endpoints with large documents are written in slices of fewer rows', async () => {
+      const text = 'word '.repeat(3000);
+      const properties = { a: text, b: text, c: text, d: text };
+      const names = Array.from({ length: 150 }, (_, n) => `n${n}`);
+      const report = {
+        ...ctis([]),
+        assets: names.map((value) => ({ type: 'host', value, properties })),
+        endpoints: names.map((name) => ({
+          origin: 'https://e.example',
+          path: `/${name}`,
+          params: [{ name: text }],
+          properties,
+        })),
+      };
+      const counted = (await stepsOf([report])).filter((step) => /^frame \d+$/.test(step));
+      assert.deepEqual(
+        counted,
+        Array.from({ length: 6 }, (_, n) => `frame ${n}`),
+      );
+    });
+
     test('dependencies with large documents are written in slices of fewer rows', async () => {
       const text = 'word '.repeat(3000);
       const properties = { a: text, b: text, c: text, d: text };

@@ -113,6 +113,7 @@ async function frame(database: Database, tenantId: string): Promise<object[]> {
         .onRef('asset_ref.id', '=', 'asset.default_ref_id'),
     )
     .select(['asset.value', 'asset.kind', 'asset.created_upload_id', 'asset_ref.name as default'])
+    .select(['asset.name', 'asset.criticality', 'asset.attributes'])
     .where('asset.tenant_id', '=', tenantId)
     .execute();
   const assetRefs = await db
@@ -148,7 +149,7 @@ async function frame(database: Database, tenantId: string): Promise<object[]> {
     .execute();
   const endpoints = await db
     .selectFrom('endpoint')
-    .select('identity')
+    .select(['identity', 'document'])
     .where('tenant_id', '=', tenantId)
     .execute();
   return [...assets, ...assetRefs, ...components, ...relationships, ...endpoints];

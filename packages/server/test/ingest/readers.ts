@@ -3,6 +3,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { FindingDetail } from '@muster/contract';
+import type { AssetNames, NamedAsset } from '../../src/ingest/asset-names.rules.ts';
 import { ComponentSurvey } from '../../src/ingest/component-survey.rules.ts';
 import { edgesOf } from '../../src/ingest/ctis-components.decode.ts';
 import { openCtis } from '../../src/ingest/ctis.decode.ts';
@@ -10,18 +11,24 @@ import { parseFrame, parseItem } from '../../src/ingest/document-parse.decode.ts
 import { ItemCutter, type ScannedItem } from '../../src/ingest/document-items.decode.ts';
 import { DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
 import type {
+  AssetEntry,
   ComponentDraft,
   ComponentEntry,
-  ComponentReader,
+  EndpointDraft,
   FindingDraft,
-  FrameList,
   Item,
+  ListReader,
+  ListSurveys,
   Located,
+  OpenReport,
+  RelationshipDraft,
   Report,
   UploadContext,
 } from '../../src/ingest/draft.rules.ts';
+import type { EntrySurvey, ListSurvey } from '../../src/ingest/list-survey.rules.ts';
 import { Notes } from '../../src/ingest/report-notes.decode.ts';
 import { openSarif } from '../../src/ingest/sarif.decode.ts';
+import { EntriesAgain, takingEntries } from '../../src/ingest/entries.ts';
 
 const FIXTURES = new URL('../fixtures/', import.meta.url);
 /** Reference material beside the repository; not part of it. */
@@ -38,9 +45,28 @@ export type ReadItem =
   | Exclude<Item, { outcome: 'finding' }>
   | { readonly outcome: 'finding'; readonly draft: ReadDraft };
 
-/** A whole report: its frame, its dependencies, its items in one pass or several, and what was tolerated. */
-export interface DecodedReport extends Omit<Report, 'notes' | 'pass' | 'contextOf'> {
+/** A list beside the findings: what of it is usable, and what isn't. */
+export interface FrameList<T> {
+  readonly usable: readonly T[];
+  readonly rejections: readonly Located[];
+}
+
+/** An entry with all that is made when asked for. */
+export type ReadAsset = Omit<AssetEntry, 'attributes'> & {
+  readonly attributes: Readonly<Record<string, unknown>>;
+};
+export type ReadEndpoint = Omit<EndpointDraft, 'document'> & {
+  readonly document: Readonly<Record<string, unknown>>;
+};
+
+/** A whole report: its frame, the lists beside its findings, its items in one pass or several, and what was tolerated. */
+export interface DecodedReport
+  extends Omit<Report, 'notes' | 'pass' | 'contextOf' | 'assets' | 'surveys'> {
+  readonly assets: FrameList<ReadAsset>;
+  readonly listedAssets: number;
   readonly components: FrameList<ComponentDraft>;
+  readonly relationships: FrameList<RelationshipDraft>;
+  readonly endpoints: FrameList<ReadEndpoint>;
   readonly warnings: readonly Located[];
   readonly warningsByCode: Readonly<Record<string, number>>;
   items(): Generator<ReadItem, void, undefined>;
@@ -68,22 +94,27 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
   const notes = new Notes();
   const opened =
     format === 'sarif' ? openSarif(value, counts, context, notes) : openCtis(value, context, notes);
-  const scanned = (lists = opened.lists) =>
+  const scanned = (lists: readonly string[]) =>
     new ItemCutter(frame.bounds, new Set(lists)).push(bytes);
-  if (opened.look !== null) {
-    for (const item of scanned()) opened.look(valueOf(item), item.list, item.index);
-  }
-  const { notes: frameNotes, pass, contextOf: _, relationships, ...rest } = opened.report();
-  const { endpoints, placeOf, ...before } = rest;
-  const listed = opened.components;
-  const { components, told } = componentsOf(listed, listed === null ? [] : scanned([listed.list]));
+  const { readers, surveys } = opened;
+  const known = knowLists(opened, scanned);
+  const components = componentsOf(readers.components, entriesOf(readers.components, scanned));
+  const { notes: frameNotes, pass, contextOf: _, assets: names, surveys: __, ...rest } = known;
+  const { placeOf, ...before } = rest;
+  const again = new Notes();
+  const assets = assetsOf(names, surveys, readers.assets, scanned, again);
+  const relationships = againOf(readers.relationships, surveys.relationships, scanned, again);
+  const endpoints = againOf(readers.endpoints, surveys.endpoints, scanned, again);
+  const documented = endpoints.map((entry) => ({ ...entry, document: entry.document() }));
   let itemNotes = new Notes();
-  const all = () => Notes.all([frameNotes, ...told, itemNotes]);
+  const all = () => Notes.all([frameNotes, again, ...components.told, itemNotes]);
   return {
     ...before,
-    components,
-    relationships,
-    endpoints,
+    assets,
+    listedAssets: surveys.assets.received,
+    components: components.list,
+    relationships: { usable: relationships, rejections: rejectionsOf(surveys.relationships) },
+    endpoints: { usable: documented, rejections: rejectionsOf(surveys.endpoints) },
     placeOf,
     get warnings() {
       return all().shown();
@@ -93,7 +124,7 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
     },
     *items() {
       const reader = pass();
-      for (const item of scanned()) {
+      for (const item of scanned(opened.lists)) {
         const read = reader.read(valueOf(item), item.list, item.index);
         if (read.outcome !== 'finding') yield read;
         else {
@@ -109,36 +140,103 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
   };
 }
 
+type Scanned = (lists: readonly string[]) => ScannedItem[];
+
 const valueOf = (item: ScannedItem): unknown => parseItem(item.bytes ?? Buffer.from('null'));
+
+const entriesOf = (reader: { readonly list: string } | null, scanned: Scanned): ScannedItem[] =>
+  reader === null ? [] : scanned([reader.list]);
+
+const rejectionsOf = ({ rejections }: ListSurvey): Located[] =>
+  rejections.map(({ pointer, code, detail }) => ({ pointer, code, detail }));
+
+/** A reader that throws fails the test. */
+function onDefect(_: string, error: unknown): never {
+  throw error;
+}
+
+/** As reading.ts does it: assets first, then what findings name, then what refers to assets. */
+function knowLists(
+  { lists, readers, surveys, look, settle, report }: OpenReport,
+  scanned: Scanned,
+) {
+  const take = <T>(reader: ListReader<T> | null, survey: EntrySurvey<T>): void => {
+    if (reader === null) return;
+    entriesOf(reader, scanned).forEach(takingEntries(reader, survey, onDefect));
+  };
+  take(readers.assets, surveys.assets);
+  const see = look();
+  if (see !== null) for (const item of scanned(lists)) see(valueOf(item), item.list, item.index);
+  settle();
+  take(readers.relationships, surveys.relationships);
+  take(readers.endpoints, surveys.endpoints);
+  return report();
+}
+
+/** The usable entries of a list, read as they are before they are written. */
+function againOf<T>(
+  reader: ListReader<T> | null,
+  survey: ListSurvey,
+  scanned: Scanned,
+  notes: Notes,
+): T[] {
+  if (reader === null) return [];
+  const entries = new EntriesAgain(reader, survey, notes);
+  return entriesOf(reader, scanned).flatMap((item) => {
+    const again = entries.next(item);
+    return again === null ? [] : [again.entry];
+  });
+}
+
+/** All assets by their index: of those that are listed what their first entry says. */
+function assetsOf(
+  names: AssetNames,
+  { assets: survey }: ListSurveys,
+  reader: ListReader<AssetEntry> | null,
+  scanned: Scanned,
+  notes: Notes,
+): FrameList<ReadAsset> {
+  const byRow = new Map<number, ReadAsset>();
+  for (const entry of againOf(reader, survey, scanned, notes)) {
+    const row = names.find(entry) ?? -1;
+    const read = { ...entry, attributes: entry.attributes() };
+    if (!byRow.has(row)) byRow.set(row, read);
+  }
+  const usable = Array.from(
+    { length: names.length },
+    (_, row) => byRow.get(row) ?? bareAsset(names.at(row)),
+  );
+  return { usable, rejections: rejectionsOf(survey) };
+}
+
+const bareAsset = ({ kind, value }: NamedAsset): ReadAsset => ({
+  ref: null,
+  kind,
+  value,
+  name: null,
+  criticality: null,
+  attributes: {},
+});
 
 /** As reading.ts and components.ts read them: first all of them by themselves, then their edges. */
 function componentsOf(
-  reader: ComponentReader | null,
+  reader: ListReader<ComponentEntry> | null,
   items: readonly ScannedItem[],
-): { components: FrameList<ComponentDraft>; told: Notes[] } {
+): { list: FrameList<ComponentDraft>; told: Notes[] } {
   const survey = new ComponentSurvey();
-  const entries: { entry: ComponentEntry; row: number; pointer: string }[] = [];
-  const rejections: Located[] = [];
-  for (const [at, item] of items.entries()) {
-    const pointer = `${item.list}/${item.index}`;
-    const read = reader?.read(valueOf(item), pointer, survey.notes);
-    if (read === undefined) continue;
-    if ('code' in read) {
-      survey.reject(read, null);
-      rejections.push(read);
-    } else {
-      survey.take(read, pointer);
-      entries.push({ entry: read, row: survey.rowOf(at) as number, pointer });
-    }
-  }
   const edgeNotes = new Notes();
-  const usable = entries.map(({ entry, row, pointer }) => {
+  if (reader !== null) items.forEach(takingEntries(reader, survey, onDefect));
+  const again = reader === null ? null : new EntriesAgain(reader, survey, edgeNotes);
+  const usable = items.flatMap((item) => {
+    const found = again?.next(item) ?? null;
+    if (found === null) return [];
+    const { entry, row, pointer } = found;
     const { identity, name, version } = entry;
     const dependsOn = edgesOf(entry, row, pointer, survey.names, edgeNotes);
-    return { identity, name, version, document: entry.document(), dependsOn };
+    return [{ identity, name, version, document: entry.document(), dependsOn }];
   });
   return {
-    components: { usable, rejections },
+    list: { usable, rejections: rejectionsOf(survey) },
     told: [survey.notes, survey.idNotes, edgeNotes],
   };
 }

@@ -5,8 +5,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Receipt } from '@muster/contract';
 import { DocumentSource } from '../../src/ingest/document.ts';
-import type { Item, ItemPass } from '../../src/ingest/draft.rules.ts';
-import { openReport, type Reading, surveyItems } from '../../src/ingest/reading.ts';
+import type { Item, ItemPass, ListReader } from '../../src/ingest/draft.rules.ts';
+import {
+  knowReport,
+  type OpenDocument,
+  openDocument,
+  type Reading,
+  surveyItems,
+} from '../../src/ingest/reading.ts';
 import { rehearse } from '../../src/ingest/rehearse.ts';
 import type { ReaderDefect } from '../../src/ingest/unreadable.ts';
 import { findUpload } from '../../src/ingest/upload.queries.ts';
@@ -48,11 +54,12 @@ async function receiptOf(
   });
 }
 
-/** The receipt of a document with readers that are changed after its frame was read. */
+/** The receipt of a document with readers that are changed after its frame was read, or after its report is known. */
 async function rehearsed(
   format: Format,
   document: unknown,
-  change: (opened: Reading) => Reading,
+  change: (reading: Reading) => Reading,
+  changeFirst: (opened: OpenDocument) => OpenDocument = (opened) => opened,
 ): Promise<{ receipt: Receipt; told: ReaderDefect[] }> {
   const caller = await newCaller(stage);
   await receive(stage, caller, format, document, { rehearsal: true });
@@ -62,9 +69,10 @@ async function rehearsed(
   const deps = { ...watchedDeps(stage, () => {}), onDefect: (one: ReaderDefect) => told.push(one) };
   const db = stage.database.tenant(upload.tenant_id);
   const source = new DocumentSource(db, upload, deps.sealKey, async () => {});
-  const reading = change(await openReport(deps, upload, source));
+  const opened = changeFirst(await openDocument(upload, source));
+  const reading = change(await knowReport(deps, upload, opened));
   const survey = await surveyItems(deps, upload, reading);
-  survey.takeFrame(reading.report, reading.document.frame);
+  survey.takeLists(reading.report.surveys);
   await rehearse(deps, upload, reading, survey);
   const ended = await findUpload(db, upload.tenant_id, upload.id);
   return { receipt: JSON.parse(ended?.receipt ?? 'null') as Receipt, told };
@@ -104,11 +112,11 @@ test('a dependency on which the reader fails is rejected alone, and the defect i
   const report = { version: '1.6', assets: [{ type: 'host', value: 'h' }], findings: [] };
   const dependencies = ['one', 'two', 'three'].map((name) => ({ name }));
   const { receipt, told } = await rehearsed('ctis', { ...report, dependencies }, (opened) => {
-    const real = opened.components;
+    const real = opened.readers.components;
     assert.ok(real !== null);
     const read: typeof real.read = (value, pointer, notes) =>
       pointer.endsWith('/1') ? fail() : real.read(value, pointer, notes);
-    return { ...opened, components: { ...real, read } };
+    return { ...opened, readers: { ...opened.readers, components: { ...real, read } } };
   });
   const { received, created, rejected } = receipt.dependencies;
   assert.deepEqual([received, created, rejected], [3, 2, 1]);
@@ -122,20 +130,79 @@ test('a dependency whose details the reader fails on is stored without them, and
   const report = ctis([], { assets: [{ type: 'host', value: 'h' }] }) as object;
   const dependencies = ['one', 'two', 'three'].map((name) => ({ name }));
   const { receipt, told } = await rehearsed('ctis', { ...report, dependencies }, (opened) => {
-    const real = opened.components;
+    const real = opened.readers.components;
     assert.ok(real !== null);
     const read: typeof real.read = (value, pointer, notes) => {
       const entry = real.read(value, pointer, notes);
       if ('code' in entry || !pointer.endsWith('/1')) return entry;
       return { ...entry, document: fail };
     };
-    return { ...opened, components: { ...real, read } };
+    return { ...opened, readers: { ...opened.readers, components: { ...real, read } } };
   });
   assert.equal(receipt.dependencies.created, 3);
   const places = receipt.warnings.map(({ pointer, code }) => [pointer, code]);
   assert.deepEqual(places, [['/dependencies/1', 'detail_unreadable']]);
   assertTold(told, '/dependencies/1');
 });
+
+const LINKED = ctis([{ title: 't', type: 'vulnerability', severity: 'low', asset_ref: 'a0' }], {
+  assets: ['a0', 'a1', 'a2'].map((id) => ({ id, type: 'host', value: id })),
+  relationships: ['a1', 'a2', 'a0'].map((to_ref) => ({
+    type: 'exposes',
+    from_ref: to_ref === 'a0' ? 'a1' : 'a0',
+    to_ref,
+  })),
+  endpoints: ['/0', '/1', '/2'].map((path) => ({ origin: 'https://e.example', path })),
+});
+
+for (const list of ['assets', 'relationships', 'endpoints'] as const) {
+  test(`an entry of ${list} on which the reader fails is rejected alone, and the defect is told`, async () => {
+    const { receipt, told } = await rehearsed(
+      'ctis',
+      LINKED,
+      (reading) => reading,
+      (document) => {
+        const { opened } = document;
+        const real = opened.readers[list];
+        assert.ok(real !== null);
+        const read: ListReader<unknown>['read'] = (value, pointer, notes) =>
+          pointer.endsWith('/1') ? fail() : real.read(value, pointer, notes);
+        const readers = { ...opened.readers, [list]: { ...real, read } };
+        return { ...document, opened: { ...opened, readers } };
+      },
+    );
+    const { received, created, rejected } = receipt[list];
+    const origin = list === 'assets' ? 1 : 0;
+    assert.deepEqual([received, created, rejected], [3 + origin, 2 + origin, 1]);
+    const [place] = receipt.rejections.map(({ pointer, code }) => [pointer, code]);
+    assert.deepEqual(place, [`/${list}/1`, 'item_unreadable']);
+    assert.equal(receipt.findings.created, 1);
+    assert.ok(!JSON.stringify(receipt).includes(SECRET));
+    assertTold(told, `/${list}/1`);
+  });
+}
+
+for (const [list, member] of [
+  ['assets', 'attributes'],
+  ['endpoints', 'document'],
+] as const) {
+  test(`an entry of ${list} whose ${member} the reader fails on is stored without, and the defect is told`, async () => {
+    const { receipt, told } = await rehearsed('ctis', LINKED, (reading) => {
+      const real = reading.readers[list];
+      assert.ok(real !== null);
+      const read: ListReader<object>['read'] = (value, pointer, notes) => {
+        const entry = real.read(value, pointer, notes);
+        if ('code' in entry || !pointer.endsWith('/1')) return entry;
+        return { ...entry, [member]: fail };
+      };
+      return { ...reading, readers: { ...reading.readers, [list]: { ...real, read } } };
+    });
+    assert.equal(receipt[list].rejected, 0);
+    const places = receipt.warnings.map(({ pointer, code }) => [pointer, code]);
+    assert.deepEqual(places, [[`/${list}/1`, 'detail_unreadable']]);
+    assertTold(told, `/${list}/1`);
+  });
+}
 
 const HUGE_HOST = `http://${'eyJ'.repeat(5462)}`;
 const uri = { artifactLocation: { uri: HUGE_HOST } };

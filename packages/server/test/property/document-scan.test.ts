@@ -7,7 +7,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '@muster/contract';
 import { ItemBounds } from '../../src/ingest/document-items.decode.ts';
-import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
+import {
+  DocumentFault,
+  DocumentScanner,
+  TooManyItems,
+} from '../../src/ingest/document-scan.decode.ts';
 import { assertScannedAlike, cut, itemsOf, takenByScanner } from '../generate/scanning.ts';
 
 const RUNS = 800;
@@ -27,7 +31,8 @@ const written = (name: fc.Arbitrary<string>): fc.Arbitrary<string> =>
       .join('')}"`;
   });
 
-const LISTS = 'runs results findings dependencies report inlineExternalProperties'.split(' ');
+const BESIDE = ['assets', 'dependencies', 'relationships', 'endpoints'];
+const LISTS = ['runs', 'results', 'findings', ...BESIDE, 'report', 'inlineExternalProperties'];
 const anyName = written(
   fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...LISTS, '__proto__', 'a', 'a', '') },
@@ -74,7 +79,7 @@ const anyMember = fc.tuple(anyName, anyValue);
 const run = objectOf(fc.oneof(named('results', listOf(anyValue)), anyMember));
 const finding = fc.oneof(
   named('findings', listOf(anyValue)),
-  named('dependencies', listOf(anyValue)),
+  ...BESIDE.map((name) => named(name, listOf(anyValue))),
 );
 const anyDocument = fc
   .tuple(
@@ -148,7 +153,7 @@ test('nesting is allowed up to the limit: beyond it a frame is a fault, and an i
     [0, (text) => text],
     [1, (text) => `{"x":${text},"findings":[{}]}`],
     [2, (text) => `{"findings":[${text}]}`],
-    [3, (text) => `{"report":{"dependencies":[${text},{}]}}`],
+    ...BESIDE.map((name) => [3, (text: string) => `{"report":{"${name}":[${text},{}]}}`] as const),
     [3, (text) => `{"findings":[{},{"a":${text}}]}`],
     [4, (text) => `{"runs":[{"results":[${text},{}]}]}`],
     [3, (text) => `{"runs":[{"x":${text}}]}`],
@@ -195,6 +200,15 @@ test('an item over the bound comes without its bytes, its neighbours with theirs
     const lengths = itemsOf(pieces).map((item) => item.bytes?.length ?? null);
     assert.deepEqual(lengths, [1, null, 7, limits.itemBytesMax, 1]);
   }
+});
+
+test('entries of all lists together are as many as one upload may have', () => {
+  const half = limits.uploadItemsMax / 2;
+  const of = (count: number): string => Array.from({ length: count }, () => '1').join();
+  const scanned = (last: number): void =>
+    new DocumentScanner().push(Buffer.from(`{"assets":[${of(half)}],"endpoints":[${of(last)}]}`));
+  scanned(half);
+  assert.throws(() => scanned(half + 1), TooManyItems);
 });
 
 test('a frame over the bound is refused for its size before it is held', () => {

@@ -1,0 +1,81 @@
+// The first pass over the assets that a CTIS report lists: each is usable, and then a row by what it is known by, or
+// rejected; and the report's own ids, by which findings, relationships and endpoints refer to them, kept as hashes. A later
+// pass makes the drafts (assets.ts). Filled by reading.ts, asked by ctis-targets.decode.ts.
+
+import { GrowingInts } from '../lib/growing-ints.ts';
+import type { AssetNames } from './asset-names.rules.ts';
+import type { AssetEntry, ListSurveys, Located } from './draft.rules.ts';
+import { HashedTexts } from './hashed-texts.rules.ts';
+import { KeyedSurvey, ListSurvey } from './list-survey.rules.ts';
+import { Notes, objectOf, stringOf } from './report-notes.decode.ts';
+
+/** Stands for the row of an asset that was rejected. */
+const REJECTED = -1;
+
+export class AssetSurvey extends ListSurvey {
+  /** What the entries' ids had to be tolerated for, which is told behind the rest. */
+  readonly idNotes = new Notes();
+  readonly names: AssetNames;
+  /** True when an id names two assets: a finding that refers to it may be about either. */
+  isAmbiguous = false;
+  readonly #ids = new HashedTexts();
+  /** Of each id the row that it means. */
+  readonly #meanings = new GrowingInts();
+
+  /** `names` are those of the report. */
+  constructor(names: AssetNames) {
+    super();
+    this.names = names;
+  }
+
+  /** Takes in the next entry; `pointer` is where it stands. */
+  take(entry: AssetEntry, pointer: string): void {
+    const row = this.names.add(entry);
+    this.accept(row);
+    const { ref } = entry;
+    if (ref === null) return;
+    const meant = this.#mean(ref, row);
+    if (meant === row) return;
+    this.isAmbiguous = true;
+    const detail = `The id "${ref.slice(0, 64)}" names two assets; references mean the first, and nothing is closed.`;
+    this.idNotes.warn(`${pointer}/id`, 'asset_id_repeated', detail);
+  }
+
+  /** Findings may refer to what was rejected, too: they are about no other asset. */
+  override reject(rejection: Located, value: unknown): void {
+    super.reject(rejection, value);
+    const ref = stringOf(objectOf(value)?.id)?.trim();
+    if (ref !== undefined) this.#mean(ref, REJECTED);
+  }
+
+  /** The row that an id means, from now on if it meant none. */
+  #mean(ref: string, row: number): number {
+    const number = this.#ids.add(ref);
+    if (number === this.#meanings.length) this.#meanings.push(row);
+    else if (this.#meanings.at(number) === REJECTED) this.#meanings.set(number, row);
+    return this.#meanings.at(number);
+  }
+
+  /** The row of the usable asset that an id means; null: it means none. */
+  rowOfRef(ref: string): number | null {
+    const row = this.#meaning(ref);
+    return row === REJECTED ? null : row;
+  }
+
+  /** Whether an id means an asset that was rejected. */
+  isRejectedRef(ref: string): boolean {
+    return this.#meaning(ref) === REJECTED;
+  }
+
+  #meaning(ref: string): number | null {
+    const number = this.#ids.find(ref);
+    return number === null ? null : this.#meanings.at(number);
+  }
+}
+
+/** Those of a report with these assets, before any entry was taken in. */
+export const newSurveys = (names: AssetNames): ListSurveys => ({
+  assets: new AssetSurvey(names),
+  relationships: new KeyedSurvey(({ from, to, type }) => `${from} ${to} ${type}`),
+  endpoints: new KeyedSurvey(({ asset, identity }) => `${asset} ${identity}`),
+});
