@@ -12,6 +12,7 @@ import { testDatabaseUrl } from '../../../tools/postgres.ts';
 import { type Ports, type RunningApp, startApp } from '../src/app.ts';
 import { openConfigured } from '../src/configured-database.ts';
 import { readConfig } from '../src/config.ts';
+import type { Database } from '../src/db/db.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
 import { createLogger } from '../src/lib/log.ts';
 
@@ -79,13 +80,17 @@ export async function emptyPlace(backend: Backend): Promise<Place> {
   };
 }
 
-/** A server in this process. Give a `place` to start again on the same data; it is then the caller's to remove. */
+/**
+ * A server in this process. Give a `place` to start again on the same data; it is then the caller's to remove. `prepare`
+ * is called with the opened database before the server is started on it.
+ */
 export async function startServer(
   options: {
     readonly backend?: Backend;
     readonly place?: Place;
     readonly env?: Record<string, string>;
     readonly ports?: Partial<Ports>;
+    readonly prepare?: (database: Database) => Promise<void>;
   } = {},
 ): Promise<TestServer> {
   const own = options.place === undefined;
@@ -93,14 +98,11 @@ export async function startServer(
   const config = readConfig({ ...place.env, ...options.env });
   const clock = new TestClock();
   const log = createLogger(config.logLevel);
-  const app: RunningApp = await startApp(
-    config,
-    clock,
-    log,
-    await openConfigured(config, log),
-    // A busy machine slows no test's runners down, and tests without uploads need no thread for them.
-    { loadOf: () => 1, ingestStartMs: 3_600_000, ...options.ports },
-  );
+  const database = await openConfigured(config, log);
+  await options.prepare?.(database);
+  // A busy machine slows no test's runners down, and tests without uploads need no thread for them.
+  const ports = { loadOf: () => 1, ingestStartMs: 3_600_000, ...options.ports };
+  const app: RunningApp = await startApp(config, clock, log, database, ports);
   return {
     url: app.url,
     operatorToken: app.firstRun?.operatorToken.expose() ?? '',

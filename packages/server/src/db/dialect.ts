@@ -16,12 +16,11 @@ import {
   type SqlBool,
   SqliteAdapter,
   SqliteIntrospector,
-  SqliteQueryCompiler,
   sql,
   type Updateable,
 } from 'kysely';
 import type { Db } from './db.ts';
-import { storedValue } from './id-plugin.ts';
+import { IdCompiler, storedValue } from './id-plugin.ts';
 import { postgresSchema, sqliteSchema } from './schema-dump.ts';
 import type { TableName, Tables } from './tables.ts';
 import { assertStorable } from './values.ts';
@@ -36,7 +35,7 @@ class ThreadedSqliteAdapter extends SqliteAdapter {
 }
 
 /** Prints no row locks: the writer thread runs one transaction at a time. */
-class LocklessSqliteCompiler extends SqliteQueryCompiler {
+class LocklessSqliteCompiler extends IdCompiler {
   protected override visitSelectQuery(node: SelectQueryNode): void {
     const { endModifiers, ...rest } = node;
     const printed = endModifiers?.filter(({ modifier }) => modifier === undefined) ?? [];

@@ -1,6 +1,7 @@
-// Ids are text in TypeScript and 16-byte blobs in SQLite: this Kysely plugin is the only place where queries and
-// results change from one to the other. It goes by COLUMN NAME (isIdColumn), never by what a value looks like, so
-// that a rule id which happens to be a UUID stays text. Installed by sqlite.ts; PostgreSQL needs none of it.
+// Ids are text in TypeScript and 16-byte blobs in SQLite: this file is the only place where queries and results change
+// from one to the other, queries while they are printed (`IdCompiler`, which dialect.ts makes the printer of SQLite),
+// results in a Kysely plugin (`IdPlugin`, installed by sqlite.ts). It goes by COLUMN NAME (isIdColumn), never by what a
+// value looks like, so that a rule id which happens to be a UUID stays text. PostgreSQL needs none of it.
 //
 // Converted: inserted and updated values, comparisons whose left side is an id column (also in lists, between and
 // tuples), and results, aliases included. Fragments of raw SQL and values in a select use `idValue` (dialect.ts).
@@ -11,13 +12,12 @@ import {
   type InsertQueryNode,
   type KyselyPlugin,
   type OperationNode,
-  OperationNodeTransformer,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
   type PrimitiveValueListNode,
-  type QueryId,
   type QueryResult,
   type RootOperationNode,
+  SqliteQueryCompiler,
   type TupleNode,
   type UnknownRow,
   type ValueListNode,
@@ -27,12 +27,10 @@ import {
 import { ID_BYTES, idToBytes, idToText } from './ids.ts';
 import { isIdColumn } from './tables.ts';
 
-/** See the head of this file. Stateless apart from Kysely's own stack: one instance serves any number of queries. */
+/** See the head of this file. Stateless: one instance serves any number of queries. */
 export class IdPlugin implements KyselyPlugin {
-  readonly #transformer = new IdTransformer();
-
   transformQuery(args: PluginTransformQueryArgs): RootOperationNode {
-    return this.#transformer.transformNode(args.node, args.queryId);
+    return args.node;
   }
 
   /** Rows come from our own driver as fresh objects, and are changed in place. */
@@ -56,32 +54,34 @@ export function storedValue(column: string, value: unknown): unknown {
   return typeof value === 'string' && isIdColumn(column) ? idToBytes(value) : value;
 }
 
-class IdTransformer extends OperationNodeTransformer {
-  protected override transformInsertQuery(node: InsertQueryNode, id?: QueryId): InsertQueryNode {
+/** Prints ids as they are stored. A pass of its own over each query would cost as much as the printing. */
+export class IdCompiler extends SqliteQueryCompiler {
+  protected override visitInsertQuery(node: InsertQueryNode): void {
     const { columns, values } = node;
     if (columns === undefined || values?.kind !== 'ValuesNode') {
-      return super.transformInsertQuery(node, id);
+      super.visitInsertQuery(node);
+      return;
     }
     const names = columns.map((column) => column.column.name);
     const converted: ValuesNode = {
       ...(values as ValuesNode),
       values: (values as ValuesNode).values.map((row) => convertedRow(row, names)),
     };
-    return super.transformInsertQuery({ ...node, values: converted }, id);
+    super.visitInsertQuery({ ...node, values: converted });
   }
 
-  protected override transformColumnUpdate(node: ColumnUpdateNode, id?: QueryId): ColumnUpdateNode {
+  protected override visitColumnUpdate(node: ColumnUpdateNode): void {
     const name = columnName(node.column);
-    if (name === null || !isIdColumn(name)) return super.transformColumnUpdate(node, id);
-    return super.transformColumnUpdate({ ...node, value: convertedId(node.value) }, id);
+    const isId = name !== null && isIdColumn(name);
+    super.visitColumnUpdate(isId ? { ...node, value: convertedId(node.value) } : node);
   }
 
-  protected override transformBinaryOperation(
-    node: BinaryOperationNode,
-    id?: QueryId,
-  ): BinaryOperationNode {
-    const rightOperand = convertedOperand(node.leftOperand, node.rightOperand);
-    return super.transformBinaryOperation({ ...node, rightOperand }, id);
+  protected override visitBinaryOperation(node: BinaryOperationNode): void {
+    const { leftOperand, rightOperand } = node;
+    super.visitBinaryOperation({
+      ...node,
+      rightOperand: convertedOperand(leftOperand, rightOperand),
+    });
   }
 }
 

@@ -56,14 +56,21 @@ export function serviceRoutes<Caller extends Identity>(
     }
     return answer(200, await deps.metricsText());
   });
-  const description = printOpenApi(deps.version);
-  route(app, gate, endpoints.openapi, async () => answer(200, description));
-  const page = docsPage(description);
-  route(app, gate, endpoints.docs, async () => answer(200, page.html, { headers: PAGE_HEADERS }));
+  // Made when they are first asked for: a start doesn't wait for them.
+  const description = once(() => printOpenApi(deps.version));
+  const page = once(() => docsPage(description()));
+  route(app, gate, endpoints.openapi, async () => answer(200, description()));
+  route(app, gate, endpoints.docs, async () => answer(200, page().html, { headers: PAGE_HEADERS }));
   app.get('/docs.css', (_request, reply) =>
-    reply.type('text/css; charset=utf-8').header('cache-control', 'no-cache').send(page.css),
+    reply.type('text/css; charset=utf-8').header('cache-control', 'no-cache').send(page().css),
   );
   if (deps.console !== null) consoleRoutes(app, deps.console);
+}
+
+/** Calls `make` the first time only. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 function consoleRoutes(app: FastifyInstance, files: ConsoleFiles): void {

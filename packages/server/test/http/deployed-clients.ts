@@ -111,7 +111,7 @@ const resultOf = (findings: number): Fields => ({
 /** The answer; null where the line swallowed it. Any other fault is one of the test itself. */
 async function sendOver(url: string, sending: Parameters<typeof send>[1]): Promise<Answer | null> {
   try {
-    return await send(url, sending);
+    return await send(url, { ...sending, alone: true });
   } catch (error) {
     const { code } = error as { code?: unknown };
     if (code === 'ECONNRESET' || code === 'EPIPE') return null;

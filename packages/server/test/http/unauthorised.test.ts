@@ -100,7 +100,8 @@ async function wornOut(world: World): Promise<Record<Kind, Refused>> {
 function essence(answer: Answer): string {
   const { request_id: id, instance: path, ...body } = fieldsOf(answer);
   const text = answer.text.replace(String(id), 'ID').replace(`"${String(path)}"`, 'PATH');
-  const { date: _d, 'x-request-id': _i, 'content-length': _l, ...headers } = answer.headers;
+  const { date: _d, 'x-request-id': _i, 'content-length': _l, ...sent } = answer.headers;
+  const { 'keep-alive': _k, ...headers } = sent;
   // Whether the connection ends says only whether the body was read, and the order of headers nothing.
   const lines = Object.entries({ ...headers, connection: '' }).map((line) => line.join(': '));
   lines.sort();

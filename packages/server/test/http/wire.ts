@@ -1,8 +1,8 @@
 // HTTP as bytes, for tests that must see what a client sees: no redirect followed, no header added, no body decoded.
-// `send` makes one request on a connection of its own; `problemOf` holds an answer against the registry of errors.
+// `send` makes one request; `problemOf` holds an answer against the registry of errors.
 
 import assert from 'node:assert/strict';
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { errors, type ErrorCode } from '@muster/contract';
 
@@ -23,6 +23,8 @@ export interface Sending {
   readonly body?: string | Buffer | readonly Buffer[] | Fields | undefined;
   /** Headers only: the answer must come without the body. */
   readonly headersOnly?: boolean;
+  /** A connection for this request alone. */
+  readonly alone?: boolean;
 }
 
 const isPieces = (body: unknown): body is readonly Buffer[] =>
@@ -32,6 +34,9 @@ function bytesOf(body: Exclude<Sending['body'], undefined>): Buffer | readonly B
   if (Buffer.isBuffer(body) || isPieces(body)) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
+
+/** Each is used again after an answer to a whole request. */
+const CONNECTIONS = new Agent({ keepAlive: true });
 
 /** One request, one answer. The body's end is not awaited when the server answers before it. */
 export async function send(url: string, sending: Sending): Promise<Answer> {
@@ -48,7 +53,7 @@ export async function send(url: string, sending: Sending): Promise<Answer> {
       path: sending.path,
       method,
       headers,
-      agent: false,
+      agent: sending.alone === true ? false : CONNECTIONS,
     });
     let answered = false;
     call.on('response', (response) => {
@@ -59,7 +64,7 @@ export async function send(url: string, sending: Sending): Promise<Answer> {
       response.on('end', () => {
         const text = Buffer.concat(pieces).toString();
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
-        call.destroy();
+        if (!call.writableFinished) call.destroy();
       });
     });
     call.on('error', (error) => (answered ? undefined : reject(error)));

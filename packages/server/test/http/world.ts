@@ -5,8 +5,7 @@ import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
 import { limits, type Role } from '@muster/contract';
 import type { Ports } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import { type Database, openDatabase } from '../../src/db/db.ts';
+import type { Database } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import {
   firstRun,
@@ -18,7 +17,7 @@ import { insertTenant } from '../../src/keys/installation.queries.ts';
 import { createRunner } from '../../src/keys/runners.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { newId, type TenantId } from '../../src/lib/ids.ts';
-import { type Backend, emptyPlace, startServer, type TestServer } from '../harness.ts';
+import { type Backend, startServer, type TestServer } from '../harness.ts';
 import { type Answer, type Fields, ok, send } from './wire.ts';
 
 export interface Runner {
@@ -70,33 +69,26 @@ export async function startWorld(
   env: Record<string, string> = {},
   ports: Partial<Ports> = {},
 ): Promise<World> {
-  const place = await emptyPlace(backend);
-  const config = readConfig({ ...place.env, ...env });
-  const database = await openDatabase({
-    url: config.databaseUrl?.expose() ?? null,
-    directory: config.dataDirectory,
-  });
-  const nowMs = systemClock.nowMs();
-  await migrate(database, nowMs);
-  await firstRun(database, systemClock);
-  const ownId = await tenantByName(database, 'default');
-  assert.ok(ownId !== null);
-  const otherId = newId<TenantId>(nowMs);
-  await insertTenant(database.system(), { id: otherId, name: 'other', created_at: nowMs });
-  const own = await makeTenant(database, ownId);
-  const other = await makeTenant(database, otherId);
-  await database.close();
-  const server = await startServer({ place, env: { MUSTER_STOP_SECONDS: '1', ...env }, ports });
-  return {
-    server,
-    url: server.url,
-    own,
-    other,
-    stop: async () => {
-      await server.stop();
-      await place.remove();
+  const tenants = new Map<'own' | 'other', Tenant>();
+  const server = await startServer({
+    backend,
+    env: { MUSTER_STOP_SECONDS: '1', ...env },
+    ports,
+    prepare: async (database) => {
+      const nowMs = systemClock.nowMs();
+      await migrate(database, nowMs);
+      await firstRun(database, systemClock);
+      const ownId = await tenantByName(database, 'default');
+      assert.ok(ownId !== null);
+      const otherId = newId<TenantId>(nowMs);
+      await insertTenant(database.system(), { id: otherId, name: 'other', created_at: nowMs });
+      tenants.set('own', await makeTenant(database, ownId));
+      tenants.set('other', await makeTenant(database, otherId));
     },
-  };
+  });
+  const [own, other] = [tenants.get('own'), tenants.get('other')];
+  assert.ok(own !== undefined && other !== undefined);
+  return { server, url: server.url, own, other, stop: () => server.stop() };
 }
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
