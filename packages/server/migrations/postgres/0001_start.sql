@@ -325,16 +325,17 @@ create table asset_ref (
 );
 create unique index asset_ref_by_name on asset_ref (tenant_id, asset_id, name);
 
--- One matching scope: findings are matched per asset, tool family and category. Its holder's while that is in work: as long as
--- it is processed, and its lease runs.
+-- One matching scope: findings are matched per asset, tool family and category. Held by one upload at a time.
 create table scope (
   tenant_id uuid not null,
   asset_id uuid not null,
   tool text collate "C" not null,
   category text collate "C" not null,
-  holder_upload_id uuid not null,
+  holder_upload_id uuid,
+  lease_until bigint,
   primary key (tenant_id, asset_id, tool, category)
 );
+create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
 -- The newest analysis of a scope on one ref; coverage: how much its newest report
 -- covers; scanner: the one of the command that it was made for, if any;

@@ -325,16 +325,17 @@ create table asset_ref (
 ) strict, without rowid;
 create unique index asset_ref_by_name on asset_ref (tenant_id, asset_id, name);
 
--- One matching scope: findings are matched per asset, tool family and category. Its holder's while that is in work: as long as
--- it is processed, and its lease runs.
+-- One matching scope: findings are matched per asset, tool family and category. Held by one upload at a time.
 create table scope (
   tenant_id blob not null,
   asset_id blob not null,
   tool text not null,
   category text not null,
-  holder_upload_id blob not null,
+  holder_upload_id blob,
+  lease_until integer,
   primary key (tenant_id, asset_id, tool, category)
 ) strict, without rowid;
+create index scope_by_holder on scope (tenant_id, holder_upload_id, lease_until) where holder_upload_id is not null;
 
 -- The newest analysis of a scope on one ref; coverage: how much its newest report
 -- covers; scanner: the one of the command that it was made for, if any;
@@ -507,6 +508,7 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('asset_ref', 'asset_ref', '50000 50000 1'),
   ('asset_ref', 'asset_ref_by_name', '50000 50000 100 1'),
   ('scope', 'scope', '100000 100000 10 2 1'),
+  ('scope', 'scope_by_holder', '1000 1000 10 5'),
   ('finding', 'finding', '5000000 5000000 1'),
   ('finding', 'finding_by_scope', '5000000 5000000 2000 1000 500 1'),
   ('finding', 'finding_by_status', '5000000 5000000 500000 100000 1'),

@@ -217,7 +217,8 @@ export interface ScopeTable {
   asset_id: string;
   tool: string;
   category: string;
-  holder_upload_id: string;
+  holder_upload_id: string | null;
+  lease_until: number | null;
 }
 
 export interface AnalysisTable {

@@ -6,6 +6,7 @@
 import type { Receipt } from '@muster/contract';
 import { newId } from '../lib/ids.ts';
 import { insertEvent } from './finding.queries.ts';
+import { freeScopes } from './frame.queries.ts';
 import type { IngestDeps } from './lease.ts';
 import { takeAwayNow } from './retention.ts';
 import type { UploadRow } from './upload.queries.ts';
@@ -33,8 +34,9 @@ export async function end<State extends 'processed' | 'refused' | 'failed'>(
       nowMs,
       shown,
     });
-    // Another worker has it: its batches are that worker's now.
+    // Another worker has it: its scopes and batches are that worker's now.
     if (written === 0) return 0;
+    await freeScopes(tx, upload.tenant_id, upload.id);
     await deleteBatches(tx, upload.tenant_id, upload.id);
     if (isRehearsal(upload)) return written;
     await insertEvent(tx, {

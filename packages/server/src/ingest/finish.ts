@@ -21,7 +21,7 @@ import { DocumentRefused, type Report } from './draft.rules.ts';
 import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
-import { saveAnalyses } from './frame.queries.ts';
+import { freeScopes, saveAnalyses } from './frame.queries.ts';
 import { holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
 import type { Reading } from './reading.ts';
 import {
@@ -94,6 +94,7 @@ export async function finish(deps: IngestDeps, upload: UploadRow, done: Finished
       data: JSON.stringify({ upload_id: uploadId, findings: receipt.findings, ...absence }),
     });
     await deleteBatches(tx, tenantId, uploadId);
+    await freeScopes(tx, tenantId, uploadId);
     await endProcessed(tx, upload, receipt, nowMs);
   });
 }
@@ -261,9 +262,13 @@ export async function settleFailure(
   if (error instanceof LeaseLost) return 'lost';
   if (error instanceof ScopeBusy) {
     const notBefore = deps.clock.nowMs() + SCOPE_RETRY_MS;
-    const requeue: Requeue = { notBefore, fault: null, attempts: 1 };
-    const db = deps.database.tenant(upload.tenant_id);
-    return (await requeueUpload(db, upload, requeue)) === 0 ? 'lost' : 'requeued';
+    return await deps.database.transaction(upload.tenant_id, async (tx) => {
+      const requeue: Requeue = { notBefore, fault: null, attempts: 1 };
+      // Another worker has it: the scopes are that worker's now.
+      if ((await requeueUpload(tx, upload, requeue)) === 0) return 'lost';
+      await freeScopes(tx, upload.tenant_id, upload.id);
+      return 'requeued';
+    });
   }
   if (error instanceof DocumentRefused) {
     const problem = { code: error.code, detail: error.message, pointer: error.pointer };

@@ -4,6 +4,7 @@
 import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
+import { extendScopes } from './frame.queries.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { extendLease } from './upload-work.queries.ts';
 import type { ReaderDefect } from './unreadable.ts';
@@ -31,7 +32,13 @@ export class LeaseLost extends Error {}
 export class ScopeBusy extends Error {}
 
 /**
- * Extends the lease of the upload, and so of its scopes. When it isn't ours any more (LeaseLost), nothing of ours may be
+ * How much of a scope's lease may pass before it is extended: a report has up to as many scopes as items, and to write all
+ * of them with every batch would be most of the work.
+ */
+const SCOPE_LEASE_SPENT_MS = limits.uploadLeaseMs / 5;
+
+/**
+ * Extends the lease of the upload and of its scopes. When the upload isn't ours any more (LeaseLost), nothing of ours may be
  * written: another worker has it, or another upload pushed it aside to take one of its scopes (sites.ts).
  */
 export async function holdLease(
@@ -50,8 +57,14 @@ export async function extendHold(
   upload: UploadRow,
   progress: Parameters<typeof extendLease>[3],
 ): Promise<number> {
+  const until = deps.clock.nowMs() + limits.uploadLeaseMs;
+  const dueBefore = until - SCOPE_LEASE_SPENT_MS;
   deps.onProgress?.();
-  return await extendLease(db, upload, deps.clock.nowMs() + limits.uploadLeaseMs, progress);
+  const [held] = await Promise.all([
+    extendLease(db, upload, until, progress),
+    extendScopes(db, upload.tenant_id, upload.id, dueBefore, until),
+  ]);
+  return held;
 }
 
 /** How often the lease is extended while a document is read: far below limits.uploadLeaseMs. */

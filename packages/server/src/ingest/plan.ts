@@ -43,6 +43,7 @@ export class Plan {
   readonly #round: number | null;
   readonly #storedRow: Int32Array;
   readonly #by: Uint8Array;
+  /** By the sites of the round about which something may be concluded. */
   readonly absences: ReadonlyMap<Site, Absence>;
 
   constructor(
@@ -60,11 +61,17 @@ export class Plan {
     this.#round = round;
     this.#storedRow = new Int32Array(survey.evidence.length).fill(NEW);
     this.#by = new Uint8Array(survey.evidence.length);
-    const absences = absencesIn(stored, this.#match(committed));
+    const { seen, isDisturbed } = this.#match(committed);
+    const absences = absencesIn(stored, seen);
     const ofRound = [...sites.all.entries()].filter(([, site]) => isOf(site, round));
     this.absences = new Map(
       ofRound.map(([number, site]) => [site, absences.get(number) ?? NO_ABSENCE]),
     );
+    if (!isDisturbed) return;
+    const detail =
+      'Another upload of the same analysis was applied while this one was interrupted: it closes nothing.';
+    sites.notes.warn('', 'interrupted_by_upload', detail);
+    this.absences = new Map();
   }
 
   /** The number of the batch that writes a finding; NO_BATCH where this plan has nothing to do with it. */
@@ -89,8 +96,11 @@ export class Plan {
     return this.#sites.ofGroup[this.#survey.groupOf(row)] as number;
   }
 
-  /** Matches what isn't written yet; returns a mark for each stored finding: 1 where it is one of the report's. */
-  #match(committed: ReadonlyMap<number, string>): Uint8Array {
+  /**
+   * Matches what isn't written yet. `seen`: a mark for each stored finding, 1 where it is one of the report's. `isDisturbed`: what
+   * this upload wrote before it was interrupted was seen by another one since, and can't be told from what is absent.
+   */
+  #match(committed: ReadonlyMap<number, string>): { seen: Uint8Array; isDisturbed: boolean } {
     const stored = this.#stored;
     const { evidence } = this.#survey;
     const holds = new Uint8Array(this.#sites.all.length);
@@ -100,12 +110,14 @@ export class Plan {
       if (!stored.isSettled(row)) free.push(row);
     }
     const rows: number[] = [];
+    let written = 0;
     for (let row = 0; row < evidence.length; row += 1) {
-      // Of a scope that holds nothing everything is new: a list of a million rows would be made for nothing.
-      if (holds[this.#siteOf(row)] === 0) continue;
       const batch = this.batchOf(row);
+      if (batch === NO_BATCH) continue;
       // What this upload wrote before it was interrupted is settled and takes no part.
-      if (batch !== NO_BATCH && !committed.has(batch)) rows.push(row);
+      if (committed.has(batch)) written += 1;
+      // Of a scope that holds nothing everything is new: a list of a million rows would be made for nothing.
+      else if (holds[this.#siteOf(row)] === 1) rows.push(row);
     }
     const seen = new Uint8Array(stored.length);
     match(
@@ -117,7 +129,7 @@ export class Plan {
         seen[found] = 1;
       },
     );
-    return seen;
+    return { seen, isDisturbed: stored.length - free.length < written };
   }
 }
 

@@ -1,6 +1,7 @@
 // Where the findings of a report go: every group of entries gets its asset, its ref and its matching scope, and the
 // upload takes the scopes, so that nobody else changes what it matches against.
 
+import { limits } from '@muster/contract/plain';
 import { present } from '../lib/assert.ts';
 import type { Db } from '../db/db.ts';
 import type { AssetPlace } from './assets.ts';
@@ -160,7 +161,7 @@ const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft 
 
 /**
  * Takes the scopes of all sites in a fixed order, so that two uploads with the same scopes can't wait for each other. All
- * or none: after ScopeBusy the upload isn't in work any more, and so are none of them held.
+ * or none: after ScopeBusy those that were taken are given back (settleFailure).
  */
 export async function holdScopes(
   { clock }: Pick<IngestDeps, 'clock'>,
@@ -175,13 +176,8 @@ export async function holdScopes(
   for (const slice of sliced(ordered)) {
     await slices.write(async (tx) => {
       const nowMs = clock.nowMs();
-      await pushAside(
-        tx,
-        upload,
-        slice.map(({ assetId }) => assetId),
-        nowMs,
-      );
-      const taken = await takeScopes(tx, upload, slice, nowMs);
+      await pushAside(tx, upload, slice, nowMs);
+      const taken = await takeScopes(tx, upload, slice, nowMs, nowMs + limits.uploadLeaseMs);
       if (taken < slice.length) throw new ScopeBusy();
     });
   }

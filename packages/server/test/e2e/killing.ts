@@ -53,11 +53,13 @@ export async function killAndStart(scene: Scene): Promise<void> {
 async function endLeases(place: Place): Promise<void> {
   const url = place.env['MUSTER_DATABASE_URL'] as string;
   const database = await openDatabase({ url, directory: '' });
+  const ended = { lease_until: 0 };
   await database
     .system()
     .updateTable('upload')
-    .set({ lease_until: 0 })
+    .set(ended)
     .where('state', '=', 'processing')
     .execute();
+  await database.system().updateTable('scope').set(ended).execute();
   await database.close();
 }

@@ -226,13 +226,19 @@ with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and 
 select * from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" > $3 order by "seq" limit $4
 
 -- scopes: take
-insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id") values ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = $11 where not exists (select "holder"."id" from "upload" as "holder" where "holder"."tenant_id" = "scope"."tenant_id" and "holder"."id" = "scope"."holder_upload_id" and "holder"."id" != $12 and "holder"."state" = $13 and "holder"."lease_until" >= $14)
+insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values ($1, $2, $3, $4, $5, $6), ($7, $8, $9, $10, $11, $12) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = $13, "lease_until" = $14 where ("scope"."holder_upload_id" is null or "scope"."holder_upload_id" = $15 or "scope"."lease_until" < $16)
+
+-- scopes: extend
+update "scope" set "lease_until" = $1 where "tenant_id" = $2 and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = $3 and "holder_upload_id" = $4 and "lease_until" < $5 order by "asset_id", "tool", "category" for update)
 
 -- scopes: push aside
-update "upload" set "lease_holder" = $1 where "tenant_id" = $2 and "state" = $3 and "lease_until" < $4 and "id" in (select "scope"."holder_upload_id" from "scope" where "scope"."tenant_id" = $5 and "scope"."asset_id" = any($6::uuid[]) and "scope"."holder_upload_id" != $7)
+update "upload" set "lease_holder" = $1, "lease_until" = $2 where "tenant_id" = $3 and "state" = $4 and "id" in (select "scope"."holder_upload_id" as "id" from "scope" where "scope"."tenant_id" = $5 and "scope"."asset_id" = any($6::uuid[]) and "scope"."tool" in ($7) and "scope"."category" in ($8) and "scope"."holder_upload_id" != $9 and "scope"."lease_until" < $10)
 
 -- scopes: held by others
-select "asset_id", "tool", "category" from "scope" where "tenant_id" = $1 and "asset_id" in ($2, $3) and exists (select "holder"."id" from "upload" as "holder" where "holder"."tenant_id" = "scope"."tenant_id" and "holder"."id" = "scope"."holder_upload_id" and "holder"."id" != $4 and "holder"."state" = $5 and "holder"."lease_until" >= $6)
+select "asset_id", "tool", "category" from "scope" where "tenant_id" = $1 and "asset_id" in ($2, $3) and "holder_upload_id" is not null and "holder_upload_id" != $4 and "lease_until" >= $5
+
+-- scopes: free
+update "scope" set "holder_upload_id" = $1, "lease_until" = $2 where "tenant_id" = $3 and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = $4 and "holder_upload_id" = $5 order by "asset_id", "tool", "category" for update)
 
 -- uploads: a batch and its guard
 insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values ($1, $2, $3, $4, $5, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = $6 and "upload"."id" = $7 and "upload"."state" = $8 and "upload"."lease_holder" = $9 and "upload"."attempt" = $10))

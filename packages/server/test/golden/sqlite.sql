@@ -226,13 +226,19 @@ with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and 
 select * from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "seq" > ? order by "seq" limit ?
 
 -- scopes: take
-insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id") values (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = ? where not exists (select "holder"."id" from "upload" as "holder" where "holder"."tenant_id" = "scope"."tenant_id" and "holder"."id" = "scope"."holder_upload_id" and "holder"."id" != ? and "holder"."state" = ? and "holder"."lease_until" >= ?)
+insert into "scope" ("tenant_id", "asset_id", "tool", "category", "holder_upload_id", "lease_until") values (?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "asset_id", "tool", "category") do update set "holder_upload_id" = ?, "lease_until" = ? where ("scope"."holder_upload_id" is null or "scope"."holder_upload_id" = ? or "scope"."lease_until" < ?)
+
+-- scopes: extend
+update "scope" set "lease_until" = ? where "tenant_id" = ? and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "holder_upload_id" = ? and "lease_until" < ? order by "asset_id", "tool", "category")
 
 -- scopes: push aside
-update "upload" set "lease_holder" = ? where "tenant_id" = ? and "state" = ? and "lease_until" < ? and "id" in (select "scope"."holder_upload_id" from "scope" where "scope"."tenant_id" = ? and "scope"."asset_id" in (select unhex(value, '-') from json_each(?)) and "scope"."holder_upload_id" != ?)
+update "upload" set "lease_holder" = ?, "lease_until" = ? where "tenant_id" = ? and "state" = ? and "id" in (select "scope"."holder_upload_id" as "id" from "scope" where "scope"."tenant_id" = ? and "scope"."asset_id" in (select unhex(value, '-') from json_each(?)) and "scope"."tool" in (?) and "scope"."category" in (?) and "scope"."holder_upload_id" != ? and "scope"."lease_until" < ?)
 
 -- scopes: held by others
-select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "asset_id" in (?, ?) and exists (select "holder"."id" from "upload" as "holder" where "holder"."tenant_id" = "scope"."tenant_id" and "holder"."id" = "scope"."holder_upload_id" and "holder"."id" != ? and "holder"."state" = ? and "holder"."lease_until" >= ?)
+select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "asset_id" in (?, ?) and "holder_upload_id" is not null and "holder_upload_id" != ? and "lease_until" >= ?
+
+-- scopes: free
+update "scope" set "holder_upload_id" = ?, "lease_until" = ? where "tenant_id" = ? and ("asset_id", "tool", "category") in (select "asset_id", "tool", "category" from "scope" where "tenant_id" = ? and "holder_upload_id" = ? order by "asset_id", "tool", "category")
 
 -- uploads: a batch and its guard
 insert into "upload_batch" ("tenant_id", "upload_id", "part", "batch", "counts", "lease_holder") values (?, ?, ?, ?, ?, (select "upload"."lease_holder" as "lease_holder" from "upload" where "upload"."tenant_id" = ? and "upload"."id" = ? and "upload"."state" = ? and "upload"."lease_holder" = ? and "upload"."attempt" = ?))

@@ -194,7 +194,7 @@ test('a worker that was thought dead and comes back changes nothing that is seen
   }
 });
 
-test('a worker that was thought dead and comes back leaves no batch of an ended upload', async () => {
+test('a worker that was thought dead and comes back holds no scope of an ended upload', async () => {
   for (const seed of seeds(SEEDS_OF_THE_DEAD)) {
     const random = randomOf(1000 + seed);
     const reports = reportsOf(random).slice(0, 1);

@@ -184,11 +184,19 @@ const receipts = (database: Database, tenantId: string) =>
     .where('tenant_id', '=', tenantId)
     .execute();
 
-/** Batches that an ended upload should not have any more. */
-const leftOver = async (database: Database, tenantId: string): Promise<object[]> =>
-  await database
-    .tenant(tenantId)
+/** Batches and scopes that an ended upload should not hold any more. */
+async function leftOver(database: Database, tenantId: string): Promise<object[]> {
+  const db = database.tenant(tenantId);
+  const batches = await db
     .selectFrom('upload_batch')
     .select('batch')
     .where('tenant_id', '=', tenantId)
     .execute();
+  const scopes = await db
+    .selectFrom('scope')
+    .select('holder_upload_id')
+    .where('tenant_id', '=', tenantId)
+    .where('holder_upload_id', 'is not', null)
+    .execute();
+  return [...batches, ...scopes];
+}

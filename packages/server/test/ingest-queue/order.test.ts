@@ -3,21 +3,21 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Receipt } from '@muster/contract';
-import { processUpload } from '../../src/ingest/ingest.ts';
+import { limits, type Receipt } from '@muster/contract';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { present } from '../../src/lib/assert.ts';
 import { BACKENDS } from '../harness.ts';
 import { sarif, sarifResult } from '../http/reports.ts';
 import {
   claim,
+  Crash,
+  giveBack,
   newCaller,
   newRunnerOf,
   openStage,
   type Point,
   receive,
   type Stage,
-  watchedDeps,
   workOnce,
 } from '../ingest-crash/scene.ts';
 import { snapshotOf } from '../ingest-crash/snapshot.ts';
@@ -52,19 +52,13 @@ for (const backend of BACKENDS) {
         .executeTakeFirstOrThrow();
     const receiptOf = async (caller: RunnerCaller, id: string): Promise<Receipt> =>
       JSON.parse(present((await rowOf(caller, id)).receipt, 'a receipt')) as Receipt;
-    /** As if somebody else still, or no longer, worked on it: it holds the scopes that it took. */
-    const setWork = async (
-      { tenantId }: RunnerCaller,
-      uploadId: string,
-      state: 'processing' | 'processed',
-      leaseMs = 60_000,
-    ): Promise<void> => {
+    const hold = async ({ tenantId }: RunnerCaller, uploadId: string | null): Promise<void> => {
+      const until = uploadId === null ? null : stage.clock.nowMs() + 60_000;
       await stage.database
         .tenant(tenantId)
-        .updateTable('upload')
-        .set({ state, lease_until: stage.clock.nowMs() + leaseMs })
+        .updateTable('scope')
+        .set({ holder_upload_id: uploadId, lease_until: until })
         .where('tenant_id', '=', tenantId)
-        .where('id', '=', uploadId)
         .execute();
     };
 
@@ -72,42 +66,36 @@ for (const backend of BACKENDS) {
       const caller = await newCaller(stage);
       const first = await hand(caller, ['a']);
       await work();
-      await setWork(caller, first, 'processing');
+      await hold(caller, first);
       const older = await hand(caller, ['a', 'b']);
       const newer = await hand(caller, ['a'], 'Newer words.');
       assert.deepEqual(await work(), { id: older, outcome: 'requeued' });
       const { items_total: judged } = await rowOf(caller, older);
       assert.equal(judged, null, 'a scope that is seen to be busy costs no reading of all items');
       assert.equal(await claim(stage), undefined, 'nothing is due');
-      await setWork(caller, first, 'processed');
+      await hold(caller, null);
       stage.clock.advance(2000);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
       assert.equal((await receiptOf(caller, newer)).resolved, 1);
     });
 
-    test('an upload whose lease ends is pushed aside by one that wants its scope: it writes nothing more, and is claimed anew', async () => {
+    test('an upload that did not extend its scope in time is pushed aside: it writes nothing more, and is claimed anew', async () => {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const slow = await hand(caller, ['both', 'slow']);
       const quick = await hand(other, ['both', 'quick']);
-      const db = stage.database.tenant(caller.tenantId);
+      const scopes = stage.database.tenant(caller.tenantId);
       let quickly: { id: string; outcome: string } | null = null;
       const stall = async (point: Point): Promise<void> => {
         if (quickly !== null || point !== 'after commit') return;
-        const taken = await db
-          .selectFrom('scope')
-          .select('holder_upload_id')
+        const taken = await scopes
+          .updateTable('scope')
+          .set({ lease_until: stage.clock.nowMs() - 1 })
           .where('tenant_id', '=', caller.tenantId)
-          .execute();
-        if (taken.length === 0) return;
-        const upload = present(await claim(stage), 'the quick one');
-        await setWork(caller, slow, 'processing', -1);
-        const outcome = await processUpload(
-          watchedDeps(stage, () => {}),
-          upload,
-        );
-        quickly = { id: upload.id, outcome };
+          .where('holder_upload_id', '=', slow)
+          .executeTakeFirst();
+        if (taken.numUpdatedRows > 0n) quickly = await work();
       };
       const { outcome } = present(await workOnce(stage, stall), 'an upload');
       assert.deepEqual(quickly, { id: quick, outcome: 'processed' });
@@ -153,6 +141,42 @@ for (const backend of BACKENDS) {
         .tenant(tenantId)
         .updateTable('upload')
         .set({ fault: 'error', not_before: stage.clock.nowMs() + 60_000 })
+        .where('tenant_id', '=', tenantId)
+        .where('id', '=', id)
+        .execute();
+    };
+
+    test('interrupted, and resumed after another one of its analysis, an upload closes nothing', async () => {
+      const caller = await newCaller(stage);
+      const other = await newRunnerOf(stage, caller.tenantId);
+      const rules = Array.from({ length: limits.ingestBatchItems + 10 }, (_, rule) => `r${rule}`);
+      const older = await hand(other, rules.slice(100, 190));
+      await wait(other, older);
+      stage.clock.advance(1);
+      const newer = await hand(caller, rules);
+      const interrupted = await workOnce(stage, (_point, _index, step) => {
+        if (step === 'batch 1') throw new Crash();
+      });
+      await giveBack(stage, present(interrupted, 'the newer one').upload, 'fault');
+      await wait(caller, newer);
+      // The leases of its scopes have ended by now.
+      stage.clock.advance(limits.uploadLeaseMs);
+      await setDue(other, older);
+      assert.deepEqual(await work(), { id: older, outcome: 'processed' });
+      await setDue(caller, newer);
+      assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
+      const receipt = await receiptOf(caller, newer);
+      assert.equal(receipt.findings.received, rules.length);
+      assert.equal(receipt.resolved, 0, 'it has all of them itself');
+      const codes = receipt.warnings.map(({ code }) => code);
+      assert.ok(codes.includes('interrupted_by_upload'), codes.join());
+    });
+
+    const setDue = async ({ tenantId }: RunnerCaller, id: string): Promise<void> => {
+      await stage.database
+        .tenant(tenantId)
+        .updateTable('upload')
+        .set({ not_before: stage.clock.nowMs() })
         .where('tenant_id', '=', tenantId)
         .where('id', '=', id)
         .execute();

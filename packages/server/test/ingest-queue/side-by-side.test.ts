@@ -8,17 +8,14 @@ import { before, describe, test } from 'node:test';
 import { FINDING_OUTCOMES, type FindingStatus, type Receipt } from '@muster/contract';
 import pg from 'pg';
 import { changeFinding, listFindings, sweepAcceptances } from '../../src/findings/findings.ts';
-import { takeScopes } from '../../src/ingest/frame.queries.ts';
+import { extendScopes, freeScopes, takeScopes } from '../../src/ingest/frame.queries.ts';
 import { pruneUploads } from '../../src/ingest/retention.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
-import { present } from '../../src/lib/assert.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { setStatus } from '../../src/findings/findings.queries.ts';
 import { BACKENDS } from '../harness.ts';
 import { type Random, randomOf } from '../generate/random.ts';
-import { sarif } from '../http/reports.ts';
 import {
-  claim,
   newCaller,
   newRunnerOf,
   openStage,
@@ -224,23 +221,32 @@ for (const backend of BACKENDS) {
       assert.ok((await rows('relationship')) > 0 && (await rows('endpoint')) > 0);
     });
 
-    test('of two uploads that want the same scopes at once one gets all of them, and neither waits for the other', async () => {
+    test('an upload that gives its scopes back meets one that wants them, and neither waits for the other', async () => {
       const { database, clock } = stage;
       const nowMs = clock.nowMs();
-      const runners = [await newRunnerOf(stage, tenant()), await newRunnerOf(stage, tenant())];
-      for (const runner of runners) await receive(stage, runner, 'sarif', sarif([]));
-      const uploads = [present(await claim(stage), 'one'), present(await claim(stage), 'another')];
+      const until = nowMs + 60_000;
+      const uploadOf = () => ({ tenant_id: tenant(), id: newId<string>(nowMs) });
+      const [holder, other] = [uploadOf(), uploadOf()];
       const keys = Array.from({ length: 40 }, (_, index) => ({
         assetId: newId<string>(nowMs + index),
         tool: 'one',
         category: '',
       }));
-      const taken = await Promise.all(
-        uploads.map((upload) =>
-          database.transaction(tenant(), (tx) => takeScopes(tx, upload, keys, nowMs)),
+      const db = database.tenant(tenant());
+      // Stored in the order in which nobody asks for them.
+      for (const key of keys.toReversed()) await takeScopes(db, holder, [key], nowMs, until);
+      const [taken] = await Promise.all([
+        database.transaction(tenant(), (tx) => takeScopes(tx, other, keys, nowMs, until)),
+        database.transaction(tenant(), (tx) =>
+          extendScopes(tx, tenant(), holder.id, until + 1, until),
         ),
-      );
-      assert.deepEqual(new Set(taken), new Set([0, keys.length]));
+      ]);
+      assert.equal(taken, 0);
+      await Promise.all([
+        database.transaction(tenant(), (tx) => takeScopes(tx, other, keys, nowMs, until)),
+        database.transaction(tenant(), (tx) => freeScopes(tx, tenant(), holder.id)),
+      ]);
+      assert.equal(await takeScopes(db, other, keys, nowMs, until), keys.length);
     });
 
     test('the end of acceptances waits for nobody who is at the same findings in another order', async () => {
