@@ -21,6 +21,8 @@ export class AssetSurvey extends ListSurvey {
   readonly #ids = new HashedTexts();
   /** Of each id the row that it means. */
   readonly #meanings = new GrowingInts();
+  /** Some entry was too deep or too large to be read: what its id is isn't known. */
+  #hasUnread = false;
 
   /** `names` are those of the report. */
   constructor(names: AssetNames) {
@@ -44,6 +46,7 @@ export class AssetSurvey extends ListSurvey {
   /** Findings may refer to what was rejected, too: they are about no other asset. */
   override reject(rejection: Located, value: unknown): void {
     super.reject(rejection, value);
+    if (value === undefined) this.#hasUnread = true;
     const ref = stringOf(objectOf(value)?.id)?.trim();
     if (ref !== undefined) this.#mean(ref, REJECTED);
   }
@@ -62,9 +65,10 @@ export class AssetSurvey extends ListSurvey {
     return row === REJECTED ? null : row;
   }
 
-  /** Whether an id means an asset that was rejected. */
+  /** Whether an id means an asset that was rejected, or may mean one that wasn't even read. */
   isRejectedRef(ref: string): boolean {
-    return this.#meaning(ref) === REJECTED;
+    const meaning = this.#meaning(ref);
+    return meaning === REJECTED || (meaning === null && this.#hasUnread);
   }
 
   #meaning(ref: string): number | null {

@@ -6,7 +6,7 @@
 import type { Receipt } from '@muster/contract';
 import { newId } from '../lib/ids.ts';
 import { insertEvent } from './finding.queries.ts';
-import { freeScopes } from './frame.queries.ts';
+import { freeScopes } from './scope.queries.ts';
 import type { IngestDeps } from './lease.ts';
 import { takeAwayNow } from './retention.ts';
 import type { UploadRow } from './upload.queries.ts';

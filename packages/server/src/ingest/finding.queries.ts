@@ -9,7 +9,7 @@ import type {
   FindingRefTable,
   FindingTable,
 } from '../db/tables.ts';
-import type { ScopeKey } from './frame.queries.ts';
+import type { ScopeKey } from './scope.queries.ts';
 
 export type FindingRow = Selectable<FindingTable>;
 export type FindingRefRow = Selectable<FindingRefTable>;

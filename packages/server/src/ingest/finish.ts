@@ -21,7 +21,8 @@ import { DocumentRefused, type Report } from './draft.rules.ts';
 import { end } from './ending.ts';
 import { insertEvent } from './finding.queries.ts';
 import type { FrameAccount } from './frame.ts';
-import { freeScopes, saveAnalyses } from './frame.queries.ts';
+import { saveAnalyses } from './frame.queries.ts';
+import { freeScopes } from './scope.queries.ts';
 import { holdLease, type IngestDeps, LeaseLost, ScopeBusy } from './lease.ts';
 import type { Reading } from './reading.ts';
 import {

@@ -13,7 +13,8 @@ import {
   writesAssets,
 } from './assets.ts';
 import type { Report } from './draft.rules.ts';
-import { assetsByValue, scopesOfOthers } from './frame.queries.ts';
+import { assetsByValue } from './frame.queries.ts';
+import { scopesOfOthers } from './scope.queries.ts';
 import type { IngestDeps } from './lease.ts';
 import { countsLinks, forgetsLinks, type LinkSaver, settleLinks, writesLinks } from './links.ts';
 import type { Reading } from './reading.ts';

@@ -10,7 +10,8 @@ import type { ItemPlace, Report } from './draft.rules.ts';
 import { EvidenceTable, HashChains, RAW } from './evidence-table.rules.ts';
 import { evidenceOfScope } from './finding.queries.ts';
 import { fallbackAsset } from './assets.ts';
-import { assetsByValue, type ScopeKey } from './frame.queries.ts';
+import { assetsByValue } from './frame.queries.ts';
+import { type ScopeKey } from './scope.queries.ts';
 import type { KnownItem } from './survey.rules.ts';
 import type { UploadRow } from './upload.queries.ts';
 

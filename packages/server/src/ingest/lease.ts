@@ -4,7 +4,7 @@
 import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
-import { extendScopes } from './frame.queries.ts';
+import { extendScopes } from './scope.queries.ts';
 import { type UploadRow } from './upload.queries.ts';
 import { extendLease } from './upload-work.queries.ts';
 import type { ReaderDefect } from './unreadable.ts';

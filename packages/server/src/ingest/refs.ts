@@ -40,6 +40,11 @@ export class Refs {
     return present(this.#ids.get(`${assetId} ${branch}`), 'the ref');
   }
 
+  /** As far as it is settled. */
+  defaultOf(assetId: string): DefaultRef | undefined {
+    return this.#defaults.get(assetId);
+  }
+
   /** The ref of the asset whose state is shown. */
   defaultId({ assetId }: RefWish): string {
     return present(this.#defaults.get(assetId), 'the default ref').id;
@@ -78,7 +83,7 @@ export async function settleRefs(
   );
   const refs = new Refs();
   for (const slice of sliced(ordered)) {
-    const { rows, defaults } = await slices.write((tx) => settleSlice(tx, slice, nowMs));
+    const { rows, defaults } = await slices.write((tx) => settleSlice(tx, slice, refs, nowMs));
     refs.note(rows, defaults);
   }
   return refs;
@@ -87,6 +92,7 @@ export async function settleRefs(
 async function settleSlice(
   tx: Db,
   wishes: readonly RefWish[],
+  before: Refs,
   nowMs: number,
 ): Promise<{ rows: NamedRef[]; defaults: Map<string, DefaultRef> }> {
   const tenantId = present(wishes[0], 'a wish').tenantId;
@@ -101,6 +107,11 @@ async function settleSlice(
   // A claimed ref is always the default one of its asset.
   for (const { asset_id: assetId, id, name, claimed_default: claimed } of known) {
     defaults.set(assetId, { id, claimedName: claimed === 1 ? name : null });
+  }
+  // A rehearsal stores no new assets, so neither their default refs: slices before this one know them.
+  for (const assetId of assetIds) {
+    const settled = before.defaultOf(assetId);
+    if (settled !== undefined && !defaults.has(assetId)) defaults.set(assetId, settled);
   }
   const ids = new Map(rows.map((row) => [`${row.asset_id} ${row.name}`, row.id]));
   const claimed: string[] = [];

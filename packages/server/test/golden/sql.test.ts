@@ -26,6 +26,7 @@ import * as presence from '../../src/heartbeat/presence.queries.ts';
 import * as components from '../../src/ingest/component.queries.ts';
 import * as ingested from '../../src/ingest/finding.queries.ts';
 import * as frame from '../../src/ingest/frame.queries.ts';
+import * as scopes from '../../src/ingest/scope.queries.ts';
 import * as links from '../../src/ingest/link.queries.ts';
 import * as rejections from '../../src/ingest/rejection.queries.ts';
 import * as retention from '../../src/ingest/retention.queries.ts';
@@ -168,12 +169,12 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'retention: some rejections': (db) => retention.deleteSomeRejections(db, ID, ID, 16),
   'retention: some rehearsals': (db) => retention.deleteSomeRehearsals(db, 1, 10),
   'uploads: rejections': (db) => rejections.rejectionsPage(db, ID, ID, -1, 10),
-  'scopes: take': (db) => frame.takeScopes(db, { tenant_id: ID, id: ID }, [SCOPE, SCOPE], 1, 2),
-  'scopes: extend': (db) => frame.extendScopes(db, ID, ID, 1, 2),
+  'scopes: take': (db) => scopes.takeScopes(db, { tenant_id: ID, id: ID }, [SCOPE, SCOPE], 1, 2),
+  'scopes: extend': (db) => scopes.extendScopes(db, ID, ID, 1, 2),
   'scopes: push aside': (db) =>
-    frame.pushAside(db, { tenant_id: ID, id: ID }, [SCOPE, SCOPE], 1),
-  'scopes: held by others': (db) => frame.scopesOfOthers(db, { tenant_id: ID, id: ID }, [ID, ID], 1),
-  'scopes: free': (db) => frame.freeScopes(db, ID, ID),
+    scopes.pushAside(db, { tenant_id: ID, id: ID }, [SCOPE, SCOPE], 1),
+  'scopes: held by others': (db) => scopes.scopesOfOthers(db, { tenant_id: ID, id: ID }, [ID, ID], 1),
+  'scopes: free': (db) => scopes.freeScopes(db, ID, ID),
   'uploads: a batch and its guard': (db) => work.insertBatch(db, UPLOAD, 1, '{}'),
   'analyses: of places': (db) =>
     frame.analysesOf(db, ID, [{ ref_id: ID, tool: 'tool', category: '' }]),

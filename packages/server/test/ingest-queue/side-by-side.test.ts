@@ -8,7 +8,7 @@ import { before, describe, test } from 'node:test';
 import { FINDING_OUTCOMES, type FindingStatus, type Receipt } from '@muster/contract';
 import pg from 'pg';
 import { changeFinding, listFindings, sweepAcceptances } from '../../src/findings/findings.ts';
-import { extendScopes, freeScopes, takeScopes } from '../../src/ingest/frame.queries.ts';
+import { extendScopes, freeScopes, takeScopes } from '../../src/ingest/scope.queries.ts';
 import { pruneUploads } from '../../src/ingest/retention.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { newId } from '../../src/lib/ids.ts';

@@ -145,3 +145,13 @@ test('many thousand texts are found again by their hashes, each under its number
   assert.equal(texts.find(`text ${count}`), null);
   assert.notEqual(texts.add('\ud800'), texts.add('\ud801'), 'halves of characters stay apart');
 });
+
+test('beside an asset that was too large to be read an id that nothing has may be its id', () => {
+  const survey = new AssetSurvey(new AssetNames());
+  const rejection = { pointer: '/assets/0', code: 'item_too_large', detail: 'It is too large.' };
+  survey.reject(rejection, { id: 'known' });
+  assert.ok(survey.isRejectedRef('known'));
+  assert.ok(!survey.isRejectedRef('unheard'));
+  survey.reject(rejection, undefined);
+  assert.ok(survey.isRejectedRef('unheard'));
+});

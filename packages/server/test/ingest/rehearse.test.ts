@@ -1,8 +1,12 @@
-// A rehearsal leaves nothing behind: not a row of what reports are stored in, not a byte of the report itself.
+// A rehearsal leaves nothing behind: not a row of what reports are stored in, not a byte of the report itself. What it says is
+// what becomes of the report.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Receipt } from '@muster/contract';
 import { sql } from 'kysely';
+import { SLICE_ROWS } from '../../src/ingest/slices.ts';
+import { present } from '../../src/lib/assert.ts';
 import { newCaller, openStage, receive, type Stage, workOnce } from '../ingest-crash/scene.ts';
 import { sarif } from './readers.ts';
 
@@ -41,4 +45,36 @@ test('a rehearsed report leaves no row and no byte, whatever it would have done'
   assert.equal(done?.upload.id, id);
   assert.equal(done?.outcome, 'processed');
   assert.deepEqual(await rowsByTable(), before);
+});
+
+test('which of two branches stays the default one is the same in a rehearsal, however many assets come between', async () => {
+  const caller = await newCaller(stage);
+  const run = (repository: number, branch: string) => ({
+    tool: { driver: { name: 't' } },
+    versionControlProvenance: [
+      { repositoryUri: `https://github.com/acme/r-${repository}`, branch },
+    ],
+    results: [{ ruleId: 'r', message: { text: 'x' } }],
+  });
+  // The second branch of the last asset is in a slice of its own.
+  const mains = Array.from({ length: SLICE_ROWS }, (_, n) => run(n, 'main'));
+  const log = { version: '2.1.0', runs: [...mains, run(SLICE_ROWS - 1, 'dev')] };
+  const warnings = async (rehearsal: boolean): Promise<Receipt['warnings']> => {
+    const context = { defaultBranch: true, ...(rehearsal ? { rehearsal } : {}) };
+    const id = await receive(stage, caller, 'sarif', log, context);
+    assert.equal((await workOnce(stage, () => {}))?.outcome, 'processed');
+    const { receipt } = await stage.database
+      .tenant(caller.tenantId)
+      .selectFrom('upload')
+      .select('receipt')
+      .where('tenant_id', '=', caller.tenantId)
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    return (JSON.parse(present(receipt, 'a receipt')) as Receipt).warnings;
+  };
+  const foreseen = await warnings(true);
+  const happened = await warnings(false);
+  const codes = happened.map(({ code }) => code);
+  assert.ok(codes.includes('default_branch_taken'), codes.join());
+  assert.deepEqual(foreseen, happened);
 });
