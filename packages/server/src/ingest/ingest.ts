@@ -40,6 +40,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   let shown: ShownOfReport = {};
   try {
+    // Scopes that an earlier try took, and that nobody took since, are held from here on: whoever wants one finds it busy.
+    await holdLease(deps, db, upload, {});
     const opened = await openReport(deps, upload, source);
     shown = shownOf(upload, opened);
     const reading = { ...opened, report: await placeCleanScan(db, upload, opened.report) };

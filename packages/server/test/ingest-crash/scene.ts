@@ -16,7 +16,8 @@ import { setBack } from '../../src/ingest/setbacks.ts';
 import { type UploadRow } from '../../src/ingest/upload.queries.ts';
 import { releaseAllHeld } from '../../src/ingest/upload-work.queries.ts';
 import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
-import { limits } from '@muster/contract';
+import { limits, type Receipt } from '@muster/contract';
+import { present } from '../../src/lib/assert.ts';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import { temporaryDirectory } from '../db/fixture.ts';
 import { type Backend, TestClock } from '../harness.ts';
@@ -122,6 +123,22 @@ export async function receive(
     digests: new Map(),
   });
   return received.uploadId;
+}
+
+/** The receipt of an upload that has one. */
+export async function receiptOf(
+  { database }: Pick<Stage, 'database'>,
+  { tenantId }: Pick<RunnerCaller, 'tenantId'>,
+  id: string,
+): Promise<Receipt> {
+  const { receipt } = await database
+    .tenant(tenantId)
+    .selectFrom('upload')
+    .select('receipt')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  return JSON.parse(present(receipt, 'a receipt')) as Receipt;
 }
 
 /** Where a worker can die: after a committed step, just before a commit, or just after one. */

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { limits, type Receipt } from '@muster/contract';
+import { limits } from '@muster/contract';
 import { SLICE_ROWS } from '../../src/ingest/slices.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { present } from '../../src/lib/assert.ts';
@@ -16,6 +16,7 @@ import {
   giveBack,
   newCaller,
   openStage,
+  receiptOf,
   receive,
   type Stage,
   type Watch,
@@ -63,16 +64,6 @@ for (const backend of BACKENDS) {
       stage.clock.advance(limits.lostAnswerMs + 1);
       const id = await receive(stage, caller, 'ctis', report);
       return { id, work: present(await workOnce(stage, watch), 'the work') };
-    };
-    const receiptOf = async (caller: RunnerCaller, id: string): Promise<Receipt> => {
-      const { receipt } = await stage.database
-        .tenant(caller.tenantId)
-        .selectFrom('upload')
-        .select('receipt')
-        .where('tenant_id', '=', caller.tenantId)
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow();
-      return JSON.parse(present(receipt, 'a receipt')) as Receipt;
     };
     /** The steps of a report behind these, by name. */
     const stepsOf = async (reports: readonly Fields[]): Promise<string[]> => {
@@ -292,7 +283,7 @@ for (const backend of BACKENDS) {
         await decide('rule-0', 'false_positive');
         await decide('rule-1', 'confirmed');
       });
-      assert.equal((await receiptOf(caller, id)).resolved, 2);
+      assert.equal((await receiptOf(stage, caller, id)).resolved, 2);
       const { findings, findingEvents } = await snapshotOf(stage.database, caller.tenantId, [id]);
       const statuses = findings.map((line) => String((JSON.parse(line) as Fields)['status']));
       assert.deepEqual(statuses.sort(), ['false_positive', 'resolved', 'resolved']);

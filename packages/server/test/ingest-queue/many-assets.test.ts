@@ -9,7 +9,14 @@ import { present } from '../../src/lib/assert.ts';
 import { BACKENDS } from '../harness.ts';
 import { ctisFinding } from '../http/reports.ts';
 import type { Fields } from '../http/wire.ts';
-import { newCaller, openStage, receive, type Stage, workOnce } from '../ingest-crash/scene.ts';
+import {
+  newCaller,
+  openStage,
+  receiptOf,
+  receive,
+  type Stage,
+  workOnce,
+} from '../ingest-crash/scene.ts';
 
 /** Findings of each asset: one has more than a page of them, one a good part of it, the others a few. */
 const COUNTS = [2100, 600, ...Array.from({ length: 260 }, () => 4)];
@@ -39,15 +46,8 @@ async function tell(stage: Stage, caller: RunnerCaller, report: Fields): Promise
   const id = await receive(stage, caller, 'ctis', report);
   const { outcome } = present(await workOnce(stage, () => {}), 'an upload');
   assert.equal(outcome, 'processed');
-  const { receipt } = await stage.database
-    .tenant(caller.tenantId)
-    .selectFrom('upload')
-    .select('receipt')
-    .where('tenant_id', '=', caller.tenantId)
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
   stage.clock.advance(3_600_000);
-  return JSON.parse(present(receipt, 'a receipt')) as Receipt;
+  return await receiptOf(stage, caller, id);
 }
 
 for (const backend of BACKENDS) {

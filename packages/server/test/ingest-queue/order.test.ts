@@ -3,7 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { limits, type Receipt } from '@muster/contract';
+import { limits } from '@muster/contract';
+import { processUpload } from '../../src/ingest/ingest.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { present } from '../../src/lib/assert.ts';
 import { BACKENDS } from '../harness.ts';
@@ -16,8 +17,10 @@ import {
   newRunnerOf,
   openStage,
   type Point,
+  receiptOf,
   receive,
   type Stage,
+  watchedDeps,
   workOnce,
 } from '../ingest-crash/scene.ts';
 import { snapshotOf } from '../ingest-crash/snapshot.ts';
@@ -50,8 +53,6 @@ for (const backend of BACKENDS) {
         .where('tenant_id', '=', tenantId)
         .where('id', '=', id)
         .executeTakeFirstOrThrow();
-    const receiptOf = async (caller: RunnerCaller, id: string): Promise<Receipt> =>
-      JSON.parse(present((await rowOf(caller, id)).receipt, 'a receipt')) as Receipt;
     const hold = async ({ tenantId }: RunnerCaller, uploadId: string | null): Promise<void> => {
       const until = uploadId === null ? null : stage.clock.nowMs() + 60_000;
       await stage.database
@@ -77,7 +78,7 @@ for (const backend of BACKENDS) {
       stage.clock.advance(2000);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
-      assert.equal((await receiptOf(caller, newer)).resolved, 1);
+      assert.equal((await receiptOf(stage, caller, newer)).resolved, 1);
     });
 
     test('an upload that did not extend its scope in time is pushed aside: it writes nothing more, and is claimed anew', async () => {
@@ -105,7 +106,7 @@ for (const backend of BACKENDS) {
 
       stage.clock.advance(1);
       assert.deepEqual(await work(), { id: slow, outcome: 'processed' });
-      const receipt = await receiptOf(caller, slow);
+      const receipt = await receiptOf(stage, caller, slow);
       assert.equal(receipt.findings.created, 1);
       assert.equal(receipt.findings.unchanged, 1, 'the later upload has the last word');
       assert.deepEqual((await rowOf(caller, slow)).attempt, 2);
@@ -132,7 +133,7 @@ for (const backend of BACKENDS) {
       stage.clock.advance(60_000);
       assert.deepEqual(await work(), { id: earlier, outcome: 'processed' });
       assert.deepEqual(await work(), { id: parked, outcome: 'processed' });
-      assert.equal((await receiptOf(caller, parked)).resolved, 0);
+      assert.equal((await receiptOf(stage, caller, parked)).resolved, 0);
     });
 
     /** As after a fault: tried again a little later. */
@@ -145,6 +146,32 @@ for (const backend of BACKENDS) {
         .where('id', '=', id)
         .execute();
     };
+
+    test('an upload that is tried again has what it took from the beginning, before it takes it anew', async () => {
+      const caller = await newCaller(stage);
+      const other = await newRunnerOf(stage, caller.tenantId);
+      const first = await hand(caller, ['both', 'first']);
+      const interrupted = await workOnce(stage, (_point, _index, step) => {
+        if (step === 'batch 1') throw new Crash();
+      });
+      await giveBack(stage, present(interrupted, 'the first one').upload, 'lease ended');
+      const again = present(await claim(stage), 'the first one again');
+      const second = await hand(other, ['both', 'second']);
+      let meanwhile: { id: string; outcome: string } | null = null;
+      // Reading its first piece takes so long that the claim is extended behind it: there the other one comes.
+      const deps = {
+        ...watchedDeps(stage, () => {}),
+        onProgress: () => stage.clock.age(limits.uploadLeaseMs / 2),
+        alignClock: async () => {
+          meanwhile ??= await work();
+        },
+      };
+      assert.equal(await processUpload(deps, again), 'processed');
+      assert.equal(again.id, first);
+      assert.deepEqual(meanwhile, { id: second, outcome: 'requeued' });
+      stage.clock.advance(2000);
+      assert.deepEqual(await work(), { id: second, outcome: 'processed' });
+    });
 
     test('interrupted, and resumed after another one of its analysis, an upload closes nothing', async () => {
       const caller = await newCaller(stage);
@@ -165,7 +192,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
       await setDue(caller, newer);
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
-      const receipt = await receiptOf(caller, newer);
+      const receipt = await receiptOf(stage, caller, newer);
       assert.equal(receipt.findings.received, rules.length);
       assert.equal(receipt.resolved, 0, 'it has all of them itself');
       const codes = receipt.warnings.map(({ code }) => code);
@@ -195,7 +222,7 @@ for (const backend of BACKENDS) {
       const earlier = await snapshotOf(stage.database, caller.tenantId, ids);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
 
-      const receipt = await receiptOf(caller, older);
+      const receipt = await receiptOf(stage, caller, older);
       const { created, unchanged, received } = receipt.findings;
       assert.deepEqual({ received, created, unchanged }, { received: 3, created: 1, unchanged: 2 });
       assert.equal(receipt.resolved, 0);
@@ -221,7 +248,11 @@ for (const backend of BACKENDS) {
 
       const next = await hand(caller, ['kept', 'late', 'new']);
       await work();
-      assert.equal((await receiptOf(caller, next)).resolved, 1, 'the one that only the older had');
+      assert.equal(
+        (await receiptOf(stage, caller, next)).resolved,
+        1,
+        'the one that only the older had',
+      );
     });
 
     test('applied after a later one, a report takes back nothing that was said of assets, components and endpoints', async () => {

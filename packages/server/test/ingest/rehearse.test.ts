@@ -6,8 +6,14 @@ import { after, before, test } from 'node:test';
 import type { Receipt } from '@muster/contract';
 import { sql } from 'kysely';
 import { SLICE_ROWS } from '../../src/ingest/slices.ts';
-import { present } from '../../src/lib/assert.ts';
-import { newCaller, openStage, receive, type Stage, workOnce } from '../ingest-crash/scene.ts';
+import {
+  newCaller,
+  openStage,
+  receive,
+  receiptOf,
+  type Stage,
+  workOnce,
+} from '../ingest-crash/scene.ts';
 import { sarif } from './readers.ts';
 
 let stage: Stage;
@@ -63,14 +69,7 @@ test('which of two branches stays the default one is the same in a rehearsal, ho
     const context = { defaultBranch: true, ...(rehearsal ? { rehearsal } : {}) };
     const id = await receive(stage, caller, 'sarif', log, context);
     assert.equal((await workOnce(stage, () => {}))?.outcome, 'processed');
-    const { receipt } = await stage.database
-      .tenant(caller.tenantId)
-      .selectFrom('upload')
-      .select('receipt')
-      .where('tenant_id', '=', caller.tenantId)
-      .where('id', '=', id)
-      .executeTakeFirstOrThrow();
-    return (JSON.parse(present(receipt, 'a receipt')) as Receipt).warnings;
+    return (await receiptOf(stage, caller, id)).warnings;
   };
   const foreseen = await warnings(true);
   const happened = await warnings(false);
