@@ -257,7 +257,7 @@ function refusalOfStory(other: Role, isOwn: boolean, isType: boolean): string | 
 function refusalOfLib({ kind }: Role, { name }: Role, isType: boolean): string | undefined {
   if (isType || kind === 'lib') return undefined;
   const isPure =
-    /^(assert|growing-(?:ints|texts)|ids|iso-time|json-fault|problem|quick-hash|text)\.ts$/.test(
+    /^(assert|growing-(?:ids|ints|texts)|id-bytes|ids|iso-time|json-fault|problem|quick-hash|text)\.ts$/.test(
       name,
     );
   if (kind === 'pure') return isPure ? undefined : 'it is pure: of lib/ only what is pure, too';

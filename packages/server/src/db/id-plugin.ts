@@ -24,7 +24,7 @@ import {
   type ValueNode,
   type ValuesNode,
 } from 'kysely';
-import { ID_BYTES, idToBytes, idToText } from './ids.ts';
+import { ID_BYTES, idToBytes, idToText } from '../lib/id-bytes.ts';
 import { isIdColumn } from './tables.ts';
 
 /** See the head of this file. Stateless: one instance serves any number of queries. */

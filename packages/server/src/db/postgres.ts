@@ -15,7 +15,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Database, DatabaseEvent, Db, WorkerData } from './db.ts';
 import { dbFailure } from './db-errors.ts';
 import { batchOf, postgresDialect } from './dialect.ts';
-import { assertId } from './ids.ts';
+import { assertId } from '../lib/id-bytes.ts';
 import { Lifetime } from './lifetime.ts';
 import { HINT_CHANNEL, listenTo } from './postgres-listen.ts';
 import type { Tables } from './tables.ts';

@@ -15,7 +15,7 @@ import {
 import type { Database, Db, WorkerData } from './db.ts';
 import { batchOf, sqliteDialect } from './dialect.ts';
 import { IdPlugin } from './id-plugin.ts';
-import { assertId } from './ids.ts';
+import { assertId } from '../lib/id-bytes.ts';
 import { Lifetime } from './lifetime.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { createPrivateDirectory, createPrivateFile, lockDirectory } from './sqlite-lock.ts';
@@ -112,6 +112,12 @@ export function openSqliteInWorker({ path, port }: SqliteWorkerData): Database {
   });
 }
 
+/**
+ * Next to nothing of a message outlives it, and all of this room is touched before any of it is collected: a quarter of what
+ * V8 takes by itself, for 20 MiB less while a report is written, in the same time.
+ */
+const YOUNG_MIB_MAX = 8;
+
 interface Thread {
   readonly worker: Worker;
   readonly port: SqlitePort;
@@ -123,7 +129,8 @@ interface Thread {
  * unexpected end is the end of the process: nothing can be read or written without it.
  */
 async function startThread(file: URL, path: string): Promise<Thread> {
-  const worker = new Worker(file, { workerData: { path } });
+  const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MIB_MAX };
+  const worker = new Worker(file, { workerData: { path }, resourceLimits });
   const thread: Thread = { worker, port: new SqlitePort(worker), state: 'starting' };
   let cause: unknown;
   worker.on('error', (error) => {

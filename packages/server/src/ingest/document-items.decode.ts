@@ -1,5 +1,5 @@
 // Where the items of a document stand, and the items cut out of its bytes again: a document is read several times, and
-// only its scan looks at every byte. Twelve bytes are kept of an item. Filled by document-scan.decode.ts, read by
+// only its scan looks at every byte. Some four bytes are kept of an item. Filled by document-scan.decode.ts, read by
 // document.ts.
 
 import { limits } from '@muster/contract/plain';

@@ -1,6 +1,6 @@
-// The evidence of many findings, of a report or of a scope, in columns: about 60 bytes each, 16 more where hashes of items
-// as sent are known, so that a million fit into memory beside everything else. Rows are numbered as they are added. Made by survey.rules.ts and stored.ts, compared by
-// match.rules.ts, and packed into the stored form of evidence and out of it: one byte recipe version, then for each hash
+// The evidence of many findings, of a report or of a scope, in columns: about 50 bytes each, 16 more where hashes of items
+// as sent are known, so that a million fit into memory beside everything else. Rows are numbered as they are added. Made by
+// survey.rules.ts and stored-findings.rules.ts, compared by match.rules.ts, and packed into the stored form of evidence and out of it: one byte recipe version, then for each hash
 // one byte kind and 16 bytes hash. Unknown kinds are passed over when reading, so a later program may add some.
 
 import { GrowingInts } from '../lib/growing-ints.ts';
@@ -31,6 +31,11 @@ export class EvidenceTable {
 
   get length(): number {
     return this.#has.length;
+  }
+
+  /** Gives its memory back: it is empty then. */
+  release(): void {
+    for (const column of [this.#words, this.#raws, this.#has, this.#lines]) column.release();
   }
 
   /** Returns the number of the new row. */

@@ -61,6 +61,14 @@ export class KnownItems {
     return { table: scope.table, row, place, severity: scope.severities.at(row) };
   }
 
+  /** When all items are known: before as much is read again, to be matched. */
+  release(): void {
+    for (const { table, severities } of this.#scopes.values()) {
+      table.release();
+      severities.release();
+    }
+  }
+
   #of(list: string): { readonly place: ItemPlace | null; readonly scope: KnownScope | undefined } {
     if (this.#last?.list === list) return this.#last;
     const place = this.#scopes.size === 0 ? null : this.#report.placeOf(list);

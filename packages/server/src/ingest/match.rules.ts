@@ -13,10 +13,11 @@ import {
 
 export type MatchedBy = 'new' | 'producer' | 'content';
 
-/** Rows of a table that take part. */
+/** One side of a matching, in columns: a million objects or lists of rows would be too many. */
 export interface Side {
   readonly evidence: EvidenceTable;
-  readonly rows: Iterable<number>;
+  /** A mark for each row of the table, 1 where it takes part; `match` takes away those that it pairs. */
+  readonly open: Uint8Array;
   /** The number of the site that a row belongs to: only those of one site meet. */
   readonly siteOf: (row: number) => number;
 }
@@ -35,20 +36,15 @@ export function match(
   stored: Side,
   pair: (draft: number, found: number, by: MatchedBy) => void,
 ): void {
-  let left = [...drafts.rows];
-  let right = [...stored.rows];
   for (const [kind, by] of TIERS) {
-    if (left.length === 0 || right.length === 0) return;
-    const taken = { drafts: new Set<number>(), stored: new Set<number>() };
-    for (const bucket of buckets({ ...drafts, rows: left }, { ...stored, rows: right }, kind)) {
+    if (!drafts.open.includes(1) || !stored.open.includes(1)) return;
+    for (const bucket of buckets(drafts, stored, kind)) {
       for (const [draft, found] of pairUp(bucket, drafts.evidence, stored.evidence)) {
-        taken.drafts.add(draft);
-        taken.stored.add(found);
+        drafts.open[draft] = 0;
+        stored.open[found] = 0;
         pair(draft, found, by);
       }
     }
-    left = left.filter((row) => !taken.drafts.has(row));
-    right = right.filter((row) => !taken.stored.has(row));
   }
 }
 
@@ -59,31 +55,34 @@ interface Bucket {
 }
 
 function* buckets(
-  { evidence: drafts, rows: left, siteOf }: Side & { readonly rows: readonly number[] },
-  { evidence: stored, rows: right, siteOf: siteOfStored }: Side,
+  drafts: Side,
+  stored: Side,
   kind: typeof PRODUCER | typeof CONTENT,
 ): Generator<Bucket, void, undefined> {
-  const chains = new HashChains(stored, kind, siteOfStored);
-  for (const row of right) if (stored.has(row, kind)) chains.add(row);
-  // The first row of a chain that is equal is the same one for all drafts of a bucket: their list begins there, and goes
-  // on by positions in `left`. A million buckets of one draft each would be too many objects.
-  const heads = new Int32Array(stored.length).fill(NONE);
-  const next = new Int32Array(left.length).fill(NONE);
-  left.forEach((row, position) => {
-    if (!drafts.has(row, kind)) return;
-    for (const first of chains.same(drafts, row, siteOf(row))) {
-      next[position] = heads[first] as number;
-      heads[first] = position;
+  const takesPart = ({ evidence, open }: Side, row: number): boolean =>
+    open[row] === 1 && evidence.has(row, kind);
+  const chains = new HashChains(stored.evidence, kind, stored.siteOf);
+  for (let row = 0; row < stored.open.length; row += 1) {
+    if (takesPart(stored, row)) chains.add(row);
+  }
+  // The first row of a chain that is equal is the same one for all drafts of a bucket: their list begins there.
+  const heads = new Int32Array(stored.open.length).fill(NONE);
+  const next = new Int32Array(drafts.open.length).fill(NONE);
+  for (let row = 0; row < drafts.open.length; row += 1) {
+    if (!takesPart(drafts, row)) continue;
+    for (const first of chains.same(drafts.evidence, row, drafts.siteOf(row))) {
+      next[row] = heads[first] as number;
+      heads[first] = row;
       break;
     }
-  });
-  for (const first of right) {
+  }
+  for (let first = 0; first < heads.length; first += 1) {
     const members: number[] = [];
-    for (let at = heads[first] as number; at !== NONE; at = next[at] as number) {
-      members.push(left[at] as number);
+    for (let row = heads[first] as number; row !== NONE; row = next[row] as number) {
+      members.push(row);
     }
     if (members.length > 0) {
-      yield { drafts: members, stored: [...chains.same(stored, first)] };
+      yield { drafts: members, stored: [...chains.same(stored.evidence, first)] };
     }
   }
 }

@@ -104,32 +104,34 @@ export class Plan {
     const stored = this.#stored;
     const { evidence } = this.#survey;
     const holds = new Uint8Array(this.#sites.all.length);
-    const free: number[] = [];
+    const free = new Uint8Array(stored.length);
+    let settled = 0;
     for (let row = 0; row < stored.length; row += 1) {
       holds[stored.siteOf(row)] = 1;
-      if (!stored.isSettled(row)) free.push(row);
+      if (stored.isSettled(row)) settled += 1;
+      else free[row] = 1;
     }
-    const rows: number[] = [];
+    const open = new Uint8Array(evidence.length);
     let written = 0;
     for (let row = 0; row < evidence.length; row += 1) {
       const batch = this.batchOf(row);
       if (batch === NO_BATCH) continue;
       // What this upload wrote before it was interrupted is settled and takes no part.
       if (committed.has(batch)) written += 1;
-      // Of a scope that holds nothing everything is new: a list of a million rows would be made for nothing.
-      else if (holds[this.#siteOf(row)] === 1) rows.push(row);
+      // Of a scope that holds nothing everything is new.
+      else if (holds[this.#siteOf(row)] === 1) open[row] = 1;
     }
     const seen = new Uint8Array(stored.length);
     match(
-      { evidence, rows, siteOf: (row) => this.#siteOf(row) },
-      { evidence: stored.evidence, rows: free, siteOf: (row) => stored.siteOf(row) },
+      { evidence, open, siteOf: (row) => this.#siteOf(row) },
+      { evidence: stored.evidence, open: free, siteOf: (row) => stored.siteOf(row) },
       (row, found, by) => {
         this.#storedRow[row] = found;
         this.#by[row] = BY.indexOf(by);
         seen[found] = 1;
       },
     );
-    return { seen, isDisturbed: stored.length - free.length < written };
+    return { seen, isDisturbed: settled < written };
   }
 }
 

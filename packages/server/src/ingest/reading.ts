@@ -254,6 +254,7 @@ export async function surveyItems(
       }
     }
   }
+  known.release();
   return survey;
 }
 

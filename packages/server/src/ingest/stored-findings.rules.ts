@@ -1,7 +1,8 @@
-// What matching and writing need to know of the stored findings of all sites of a report, in columns: about 130 bytes each
+// What matching and writing need to know of the stored findings of all sites of a report, in columns: about 90 bytes each
 // with the id, however many there are, in however many scopes. Rows are numbered as they are added. Filled by plan.ts.
 
 import { FINDING_STATUSES } from '@muster/contract/plain';
+import { GrowingIds } from '../lib/growing-ids.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { EvidenceTable } from './evidence-table.rules.ts';
 import type { FindingRow, StoredFinding, StoredSighting } from './finding.queries.ts';
@@ -40,7 +41,7 @@ export interface StoredState {
 
 export class StoredFindings {
   readonly evidence = new EvidenceTable();
-  readonly #ids: string[] = [];
+  readonly #ids = new GrowingIds();
   readonly #states = new GrowingInts();
   readonly #sites = new GrowingInts();
 
@@ -92,7 +93,7 @@ export class StoredFindings {
   }
 
   id(row: number): string {
-    return this.#ids[row] as string;
+    return this.#ids.at(row);
   }
 
   status(row: number): FindingRow['status'] {

@@ -1,27 +1,52 @@
-// A list of 32-bit integers that grows: four bytes each, where an array of a million numbers or small objects would take
-// ten times as much. It grows by segments, so nothing is ever copied and little is unused. For what must not depend on
-// how documents are written, only on how many items they have.
+// A list of 32-bit integers that grows: one, two or four bytes each, as few as the integers around it need, where an array of
+// a million numbers or small objects would take ten times as much. It grows by segments, so nothing but a segment is ever
+// copied and little is unused. For what must not depend on how documents are written, only on how many items they have.
 
 const SEGMENT_BITS = 14;
 const SEGMENT_LENGTH = 1 << SEGMENT_BITS;
 const WITHIN = SEGMENT_LENGTH - 1;
 
+type Segment = Int8Array | Int16Array | Int32Array;
+
 export class GrowingInts {
-  readonly #segments: Int32Array[] = [];
+  readonly #segments: Segment[] = [];
   length = 0;
 
   push(value: number): void {
-    if ((this.length & WITHIN) === 0) this.#segments.push(new Int32Array(SEGMENT_LENGTH));
+    if ((this.length & WITHIN) === 0) this.#segments.push(segmentFor(value));
     this.set(this.length, value);
     this.length += 1;
   }
 
   /** The value at an index below `length`. */
   at(index: number): number {
-    return (this.#segments[index >>> SEGMENT_BITS] as Int32Array)[index & WITHIN] as number;
+    return (this.#segments[index >>> SEGMENT_BITS] as Segment)[index & WITHIN] as number;
   }
 
+  /** Of a larger value the last 32 bits stay. */
   set(index: number, value: number): void {
-    (this.#segments[index >>> SEGMENT_BITS] as Int32Array)[index & WITHIN] = value;
+    const int = value | 0;
+    const segment = this.#segments[index >>> SEGMENT_BITS] as Segment;
+    const within = index & WITHIN;
+    segment[within] = int;
+    if (segment[within] === int) return;
+    const wider = segmentFor(int);
+    wider.set(segment);
+    wider[within] = int;
+    this.#segments[index >>> SEGMENT_BITS] = wider;
   }
+
+  /** Gives the memory back at once, instead of when the collector comes by. Nothing may be read afterwards. */
+  release(): void {
+    for (const { buffer } of this.#segments) (buffer as ArrayBuffer).transfer(0);
+    this.#segments.length = 0;
+    this.length = 0;
+  }
+}
+
+/** An empty segment of as few bytes as this integer needs. */
+function segmentFor(value: number): Segment {
+  if (value === (value << 24) >> 24) return new Int8Array(SEGMENT_LENGTH);
+  if (value === (value << 16) >> 16) return new Int16Array(SEGMENT_LENGTH);
+  return new Int32Array(SEGMENT_LENGTH);
 }

@@ -74,8 +74,8 @@ function match(some: readonly MatchDraft[], known: readonly MatchStored[]): Resu
   }));
   const absent = new Set(known.map((one) => one.id));
   matchRows(
-    { evidence: tableOf(some), rows: some.keys(), siteOf: () => 0 },
-    { evidence: tableOf(known), rows: known.keys(), siteOf: () => 0 },
+    { evidence: tableOf(some), open: new Uint8Array(some.length).fill(1), siteOf: () => 0 },
+    { evidence: tableOf(known), open: new Uint8Array(known.length).fill(1), siteOf: () => 0 },
     (row, found, by) => {
       const { id } = known[found] as MatchStored;
       assert.ok(absent.delete(id), 'a stored finding is used once');

@@ -1,6 +1,6 @@
 // UUIDs between their two shapes: 36 characters of lower-case text in TypeScript, 16 bytes in SQLite. Table-driven,
 // because every list and every ingested row passes here. Called by id-plugin.ts (Kysely queries and results) and by
-// sqlite-wire.ts (batches of rows). Anything that is not a UUID throws, as PostgreSQL's uuid type does.
+// growing-ids.ts. Anything that is not a UUID throws, as PostgreSQL's uuid type does.
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
   byte.toString(16).padStart(2, '0'),
