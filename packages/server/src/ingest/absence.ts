@@ -48,7 +48,7 @@ export interface Absence {
 export const NO_ABSENCE: Absence = { absent: [], open: 0 };
 
 /**
- * What is absent: present on its ref until now, and not marked in `seen`. By the numbers of the sites; those that hold nothing
+ * What is absent: present on its ref until now, not marked in `seen`, and nothing that a later upload has. By the numbers of the sites; those that hold nothing
  * are missing. Their scopes are held: only operators change them.
  */
 export function absencesIn(stored: StoredFindings, seen: Uint8Array): ReadonlyMap<number, Absence> {
@@ -59,11 +59,20 @@ export function absencesIn(stored: StoredFindings, seen: Uint8Array): ReadonlyMa
     absences.set(site, absence);
     if (!stored.isPresent(row)) continue;
     if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) absence.open += 1;
-    if (stored.isSettled(row) || seen[row] === 1) continue;
+    if (stored.isSettled(row) || stored.isSeenLater(row) || seen[row] === 1) continue;
     absence.absent.push({ id: stored.id(row), status: stored.status(row) });
   }
   return absences;
 }
+
+/**
+ * Of the sites where the guard may hold anything back, how much was open: to be kept before the first batch is written, because
+ * batches change statuses, and a try after a crash must judge by the same number.
+ */
+export const guardedOpen = (absences: ReadonlyMap<number, Absence>): [number, number][] =>
+  [...absences]
+    .filter(([, { open }]) => open > GUARD_COUNT)
+    .map(([site, { open }]) => [site, open]);
 
 /** A place where a conclusion is drawn, by its number among the sites of the upload, and what it did not see there. */
 export interface Conclusion {

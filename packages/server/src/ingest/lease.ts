@@ -47,24 +47,26 @@ export async function holdLease(
   upload: UploadRow,
   progress: Parameters<typeof extendLease>[3],
 ): Promise<void> {
-  if ((await extendHold(deps, db, upload, progress)) === 0) throw new LeaseLost();
+  deps.onProgress?.();
+  const until = deps.clock.nowMs() + limits.uploadLeaseMs;
+  // Outside a transaction, too: scopes of an upload that isn't ours any more are left to end.
+  if ((await extendLease(db, upload, until, progress)) === 0) throw new LeaseLost();
+  await extendScopes(db, upload.tenant_id, upload.id, until - SCOPE_LEASE_SPENT_MS, until);
 }
 
-/** The same without judging what is still held: how many uploads, 0 or 1. The guard is insertBatch's. */
+/** The same in one round trip, without judging what is still held: for a transaction that insertBatch guards. */
 export async function extendHold(
   deps: IngestDeps,
   db: Db,
   upload: UploadRow,
   progress: Parameters<typeof extendLease>[3],
-): Promise<number> {
+): Promise<void> {
   const until = deps.clock.nowMs() + limits.uploadLeaseMs;
-  const dueBefore = until - SCOPE_LEASE_SPENT_MS;
   deps.onProgress?.();
-  const [held] = await Promise.all([
+  await Promise.all([
     extendLease(db, upload, until, progress),
-    extendScopes(db, upload.tenant_id, upload.id, dueBefore, until),
+    extendScopes(db, upload.tenant_id, upload.id, until - SCOPE_LEASE_SPENT_MS, until),
   ]);
-  return held;
 }
 
 /** How often the lease is extended while a document is read: far below limits.uploadLeaseMs. */

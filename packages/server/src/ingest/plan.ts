@@ -3,7 +3,7 @@
 // columns, those of many small scopes together; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
 
 import { limits } from '@muster/contract/plain';
-import { type Absence, absencesIn, NO_ABSENCE } from './absence.ts';
+import { type Absence, absencesIn, guardedOpen, NO_ABSENCE } from './absence.ts';
 import {
   findingsOfScopes,
   sightingKey,
@@ -45,6 +45,8 @@ export class Plan {
   readonly #by: Uint8Array;
   /** By the sites of the round about which something may be concluded. */
   readonly absences: ReadonlyMap<Site, Absence>;
+  /** By the numbers of these sites, as of guardedOpen. */
+  readonly guardedOpen: [number, number][];
 
   constructor(
     survey: Survey,
@@ -63,6 +65,7 @@ export class Plan {
     this.#by = new Uint8Array(survey.evidence.length);
     const { seen, isDisturbed } = this.#match(committed);
     const absences = absencesIn(stored, seen);
+    this.guardedOpen = guardedOpen(absences);
     const ofRound = [...sites.all.entries()].filter(([, site]) => isOf(site, round));
     this.absences = new Map(
       ofRound.map(([number, site]) => [site, absences.get(number) ?? NO_ABSENCE]),
@@ -97,7 +100,7 @@ export class Plan {
   }
 
   /**
-   * Matches what isn't written yet. `seen`: a mark for each stored finding, 1 where it is one of the report's. `isDisturbed`: what
+   * Matches what isn't written yet; where it is disturbed, all. `seen`: a mark for each stored finding, 1 where it is one of the report's. `isDisturbed`: what
    * this upload wrote before it was interrupted was seen by another one since, and can't be told from what is absent.
    */
   #match(committed: ReadonlyMap<number, string>): { seen: Uint8Array; isDisturbed: boolean } {
@@ -121,6 +124,14 @@ export class Plan {
       // Of a scope that holds nothing everything is new.
       else if (holds[this.#siteOf(row)] === 1) open[row] = 1;
     }
+    // Another upload has seen what this one wrote: what is left would be taken for findings that others of it are already.
+    const isDisturbed = settled < written;
+    if (isDisturbed) {
+      free.fill(1);
+      for (let row = 0; row < open.length; row += 1) {
+        open[row] = this.batchOf(row) === NO_BATCH ? 0 : 1;
+      }
+    }
     const seen = new Uint8Array(stored.length);
     match(
       { evidence, open, siteOf: (row) => this.#siteOf(row) },
@@ -131,7 +142,7 @@ export class Plan {
         seen[found] = 1;
       },
     );
-    return { seen, isDisturbed: settled < written };
+    return { seen, isDisturbed };
   }
 }
 

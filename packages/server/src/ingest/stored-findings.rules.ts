@@ -21,6 +21,7 @@ const MINE = 1 << 9;
 const CREATED_HERE = 1 << 10;
 const SIGHTED = 1 << 11;
 const FOREIGN = 1 << 12;
+const SEEN_LATER = 1 << 13;
 
 /** A row as it stands beside a finding of a report. */
 export interface StoredState {
@@ -69,6 +70,8 @@ export class StoredFindings {
     if (sighting?.present === true) state |= PRESENT;
     if (isForeign) state |= FOREIGN;
     if (sighting?.lastUploadId === uploadId) state |= MINE;
+    // Ids of uploads sort by when they arrived.
+    if (sighting !== undefined && sighting.lastUploadId > uploadId) state |= SEEN_LATER;
     if (row.created_upload_id === uploadId) state |= CREATED_HERE;
     this.#states.push(state);
     this.#sites.push(site);
@@ -108,6 +111,11 @@ export class StoredFindings {
   /** This upload has written it before it was interrupted: it is settled. */
   isSettled(row: number): boolean {
     return (this.#states.at(row) & MINE) !== 0;
+  }
+
+  /** An upload that arrived later has it: that one was interrupted, or this one was. */
+  isSeenLater(row: number): boolean {
+    return (this.#states.at(row) & SEEN_LATER) !== 0;
   }
 
   isCreatedHere(row: number): boolean {

@@ -173,42 +173,6 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await work(), { id: second, outcome: 'processed' });
     });
 
-    test('interrupted, and resumed after another one of its analysis, an upload closes nothing', async () => {
-      const caller = await newCaller(stage);
-      const other = await newRunnerOf(stage, caller.tenantId);
-      const rules = Array.from({ length: limits.ingestBatchItems + 10 }, (_, rule) => `r${rule}`);
-      const older = await hand(other, rules.slice(100, 190));
-      await wait(other, older);
-      stage.clock.advance(1);
-      const newer = await hand(caller, rules);
-      const interrupted = await workOnce(stage, (_point, _index, step) => {
-        if (step === 'batch 1') throw new Crash();
-      });
-      await giveBack(stage, present(interrupted, 'the newer one').upload, 'fault');
-      await wait(caller, newer);
-      // The leases of its scopes have ended by now.
-      stage.clock.advance(limits.uploadLeaseMs);
-      await setDue(other, older);
-      assert.deepEqual(await work(), { id: older, outcome: 'processed' });
-      await setDue(caller, newer);
-      assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
-      const receipt = await receiptOf(stage, caller, newer);
-      assert.equal(receipt.findings.received, rules.length);
-      assert.equal(receipt.resolved, 0, 'it has all of them itself');
-      const codes = receipt.warnings.map(({ code }) => code);
-      assert.ok(codes.includes('interrupted_by_upload'), codes.join());
-    });
-
-    const setDue = async ({ tenantId }: RunnerCaller, id: string): Promise<void> => {
-      await stage.database
-        .tenant(tenantId)
-        .updateTable('upload')
-        .set({ not_before: stage.clock.nowMs() })
-        .where('tenant_id', '=', tenantId)
-        .where('id', '=', id)
-        .execute();
-    };
-
     test('applied after a later one, an upload reopens, closes and changes nothing; what only it has is stored', async () => {
       const caller = await newCaller(stage);
       const first = await hand(caller, ['kept', 'fixed']);
