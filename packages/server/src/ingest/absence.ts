@@ -48,8 +48,8 @@ export interface Absence {
 export const NO_ABSENCE: Absence = { absent: [], open: 0 };
 
 /**
- * What is absent: present on its ref until now, not marked in `seen`, and nothing that a later upload has. By the numbers of the sites; those that hold nothing
- * are missing. Their scopes are held: only operators change them.
+ * What is absent: present on its ref until now, not marked in `seen`, and nothing that a later upload has. By the numbers of
+ * the sites; those that hold nothing are missing. Their scopes are held: only operators change them.
  */
 export function absencesIn(stored: StoredFindings, seen: Uint8Array): ReadonlyMap<number, Absence> {
   const absences = new Map<number, { absent: Absence['absent'][number][]; open: number }>();

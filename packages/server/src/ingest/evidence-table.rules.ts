@@ -1,7 +1,8 @@
 // The evidence of many findings, of a report or of a scope, in columns: about 50 bytes each, 16 more where hashes of items
 // as sent are known, so that a million fit into memory beside everything else. Rows are numbered as they are added. Made by
-// survey.rules.ts and stored-findings.rules.ts, compared by match.rules.ts, and packed into the stored form of evidence and out of it: one byte recipe version, then for each hash
-// one byte kind and 16 bytes hash. Unknown kinds are passed over when reading, so a later program may add some.
+// survey.rules.ts and stored-findings.rules.ts, compared by match.rules.ts, and packed into the stored form of evidence and
+// out of it: one byte recipe version, then for each hash one byte kind and 16 bytes hash. Unknown kinds are passed over when
+// reading, so a later program may add some.
 
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { type Evidence, HASH_BYTES, RECIPE } from './evidence.rules.ts';

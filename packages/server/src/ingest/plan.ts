@@ -100,8 +100,9 @@ export class Plan {
   }
 
   /**
-   * Matches what isn't written yet; where it is disturbed, all. `seen`: a mark for each stored finding, 1 where it is one of the report's. `isDisturbed`: what
-   * this upload wrote before it was interrupted was seen by another one since, and can't be told from what is absent.
+   * Matches what isn't written yet; where it is disturbed, all. `seen`: a mark for each stored finding, 1 where it is one of
+   * the report's. `isDisturbed`: what this upload wrote before it was interrupted was seen by another one since, and can't be
+   * told from what is absent.
    */
   #match(committed: ReadonlyMap<number, string>): { seen: Uint8Array; isDisturbed: boolean } {
     const stored = this.#stored;

@@ -125,6 +125,22 @@ export async function receive(
   return received.uploadId;
 }
 
+/** As after a fault: the upload is tried again in so many milliseconds. */
+export async function postpone(
+  stage: Stage,
+  { tenantId }: RunnerCaller,
+  id: string,
+  ms: number,
+): Promise<void> {
+  await stage.database
+    .tenant(tenantId)
+    .updateTable('upload')
+    .set({ fault: 'error', not_before: stage.clock.nowMs() + ms })
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .execute();
+}
+
 /** The receipt of an upload that has one. */
 export async function receiptOf(
   { database }: Pick<Stage, 'database'>,

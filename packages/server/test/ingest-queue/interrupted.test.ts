@@ -15,6 +15,7 @@ import {
   newCaller,
   newRunnerOf,
   openStage,
+  postpone,
   receiptOf,
   receive,
   type Stage,
@@ -40,25 +41,6 @@ for (const backend of BACKENDS) {
       const { upload, outcome } = present(await workOnce(stage, () => {}), 'an upload');
       return { id: upload.id, outcome };
     };
-    const wait = async ({ tenantId }: RunnerCaller, id: string): Promise<void> => {
-      await stage.database
-        .tenant(tenantId)
-        .updateTable('upload')
-        .set({ fault: 'error', not_before: stage.clock.nowMs() + 60_000 })
-        .where('tenant_id', '=', tenantId)
-        .where('id', '=', id)
-        .execute();
-    };
-    const setDue = async ({ tenantId }: RunnerCaller, id: string): Promise<void> => {
-      await stage.database
-        .tenant(tenantId)
-        .updateTable('upload')
-        .set({ not_before: stage.clock.nowMs() })
-        .where('tenant_id', '=', tenantId)
-        .where('id', '=', id)
-        .execute();
-    };
-
     /** Leaves an upload after its first batches, until the leases of its scopes have ended; it waits. */
     const interrupt = async (caller: RunnerCaller, id: string): Promise<void> => {
       const interrupted = await workOnce(stage, (_point, _index, step) => {
@@ -67,7 +49,7 @@ for (const backend of BACKENDS) {
       const { upload } = present(interrupted, 'the interrupted one');
       assert.equal(upload.id, id);
       await giveBack(stage, upload, 'fault');
-      await wait(caller, id);
+      await postpone(stage, caller, id, 60_000);
       stage.clock.advance(limits.uploadLeaseMs + 1000);
     };
 
@@ -86,19 +68,19 @@ for (const backend of BACKENDS) {
       const other = await newRunnerOf(stage, caller.tenantId);
       const rules = Array.from({ length: limits.ingestBatchItems + 10 }, (_, rule) => `r${rule}`);
       const older = await hand(other, rules.slice(100, 190));
-      await wait(other, older);
+      await postpone(stage, other, older, 60_000);
       stage.clock.advance(1);
       const newer = await hand(caller, rules);
       const interrupted = await workOnce(stage, (_point, _index, step) => {
         if (step === 'batch 1') throw new Crash();
       });
       await giveBack(stage, present(interrupted, 'the newer one').upload, 'fault');
-      await wait(caller, newer);
+      await postpone(stage, caller, newer, 60_000);
       // The leases of its scopes have ended by now.
       stage.clock.advance(limits.uploadLeaseMs);
-      await setDue(other, older);
+      await postpone(stage, other, older, 0);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
-      await setDue(caller, newer);
+      await postpone(stage, caller, newer, 0);
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
       const receipt = await receiptOf(stage, caller, newer);
       assert.equal(receipt.findings.received, rules.length);
@@ -119,15 +101,15 @@ for (const backend of BACKENDS) {
         await work();
         stage.clock.advance(1);
         const older = await hand(other, base.slice(0, 250));
-        await wait(other, older);
+        await postpone(stage, other, older, 60_000);
         stage.clock.advance(1);
         const fresh = Array.from({ length: 60 }, (_, rule) => `n${rule}`);
         const newer = await hand(caller, [...fresh, ...base.slice(0, overlap), ...base.slice(250)]);
         await interrupt(caller, newer);
-        await setDue(other, older);
+        await postpone(stage, other, older, 0);
         assert.deepEqual(await work(), { id: older, outcome: 'processed' });
         assert.equal((await receiptOf(stage, other, older)).resolved, 0);
-        await setDue(caller, newer);
+        await postpone(stage, caller, newer, 0);
         assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
         const statuses = await statusesOf(caller);
         const written = [...fresh, ...base.slice(250)];
@@ -148,13 +130,13 @@ for (const backend of BACKENDS) {
         return await receive(stage, who, 'sarif', sarif(results), CONTEXT);
       };
       const older = await handEqual(other, 1260);
-      await wait(other, older);
+      await postpone(stage, other, older, 60_000);
       stage.clock.advance(1);
       const newer = await handEqual(caller, 1300);
       await interrupt(caller, newer);
-      await setDue(other, older);
+      await postpone(stage, other, older, 0);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
-      await setDue(caller, newer);
+      await postpone(stage, caller, newer, 0);
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
       assert.equal((await receiptOf(stage, caller, newer)).findings.received, 1300);
       const rows = await stage.database
@@ -182,7 +164,7 @@ for (const backend of BACKENDS) {
         );
       const half = await receive(stage, caller, 'sarif', sarif(results), CONTEXT);
       await interrupt(caller, half);
-      await setDue(caller, half);
+      await postpone(stage, caller, half, 0);
       assert.deepEqual(await work(), { id: half, outcome: 'processed' });
       const { held, resolved, suppressed } = await receiptOf(stage, caller, half);
       assert.deepEqual({ held, resolved, suppressed }, { held: 0, resolved: 600, suppressed: 10 });
@@ -198,7 +180,7 @@ for (const backend of BACKENDS) {
       const { upload } = present(interrupted, 'the lost one');
       assert.equal(upload.id, lost);
       await giveBack(stage, upload, 'fault');
-      await wait(caller, lost);
+      await postpone(stage, caller, lost, 60_000);
       stage.clock.advance(limits.uploadLeaseMs - 1000);
       const db = stage.database.tenant(caller.tenantId);
       await assert.rejects(
@@ -211,7 +193,7 @@ for (const backend of BACKENDS) {
         LeaseLost,
       );
       stage.clock.advance(2000);
-      await wait(caller, lost);
+      await postpone(stage, caller, lost, 60_000);
       const next = await hand(other, ['one', 'two']);
       assert.deepEqual(await work(), { id: next, outcome: 'processed' });
     });

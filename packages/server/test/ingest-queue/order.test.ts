@@ -16,6 +16,7 @@ import {
   newCaller,
   newRunnerOf,
   openStage,
+  postpone,
   type Point,
   receiptOf,
   receive,
@@ -114,7 +115,7 @@ for (const backend of BACKENDS) {
 
     test('an upload that waits because of a fault holds none of its runner’s up', async () => {
       const caller = await newCaller(stage);
-      await wait(caller, await hand(caller, ['a']));
+      await postpone(stage, caller, await hand(caller, ['a']), 60_000);
       const newer = await hand(caller, ['a', 'b']);
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
       stage.clock.advance(60_000);
@@ -124,7 +125,7 @@ for (const backend of BACKENDS) {
     test('a clean scan that waits for its runner’s earlier uploads holds none of the later ones up', async () => {
       const caller = await newCaller(stage);
       const earlier = await hand(caller, ['a']);
-      await wait(caller, earlier);
+      await postpone(stage, caller, earlier, 60_000);
       const clean = { ...CONTEXT, cleanScan: true } as const;
       const parked = await receive(stage, caller, 'sarif', sarif([]), clean);
       assert.deepEqual(await work(), { id: parked, outcome: 'requeued' });
@@ -135,17 +136,6 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await work(), { id: parked, outcome: 'processed' });
       assert.equal((await receiptOf(stage, caller, parked)).resolved, 0);
     });
-
-    /** As after a fault: tried again a little later. */
-    const wait = async ({ tenantId }: RunnerCaller, id: string): Promise<void> => {
-      await stage.database
-        .tenant(tenantId)
-        .updateTable('upload')
-        .set({ fault: 'error', not_before: stage.clock.nowMs() + 60_000 })
-        .where('tenant_id', '=', tenantId)
-        .where('id', '=', id)
-        .execute();
-    };
 
     test('an upload that is tried again has what it took from the beginning, before it takes it anew', async () => {
       const caller = await newCaller(stage);
@@ -178,7 +168,7 @@ for (const backend of BACKENDS) {
       const first = await hand(caller, ['kept', 'fixed']);
       await work();
       const older = await hand(caller, ['kept', 'fixed', 'extra'], 'Older words.');
-      await wait(caller, older);
+      await postpone(stage, caller, older, 60_000);
       const newer = await hand(caller, ['kept', 'late']);
       await work();
       stage.clock.advance(60_000);
@@ -246,7 +236,7 @@ for (const backend of BACKENDS) {
       const endpointsNow = async () =>
         await db.selectFrom('endpoint').selectAll().where('tenant_id', '=', tenantId).execute();
       const older = await say('older', [{ id: 'o', name: 'only-older', version: '1' }]);
-      await wait(caller, older);
+      await postpone(stage, caller, older, 60_000);
       await say('newer');
       await work();
       const before = { components: await componentsNow(), endpoints: await endpointsNow() };
