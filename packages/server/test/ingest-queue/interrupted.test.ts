@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { limits } from '@muster/contract';
 import { holdLease, LeaseLost } from '../../src/ingest/lease.ts';
+import type { UploadRow } from '../../src/ingest/upload.queries.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
 import { present } from '../../src/lib/assert.ts';
 import { BACKENDS } from '../harness.ts';
@@ -41,15 +42,20 @@ for (const backend of BACKENDS) {
       const { upload, outcome } = present(await workOnce(stage, () => {}), 'an upload');
       return { id: upload.id, outcome };
     };
-    /** Leaves an upload after its first batches, until the leases of its scopes have ended; it waits. */
-    const interrupt = async (caller: RunnerCaller, id: string): Promise<void> => {
+    /** Dies when the first batch is committed; the two behind it are under way and may still be, or not. It waits. */
+    const dieAfterFirstBatch = async (caller: RunnerCaller, id: string): Promise<UploadRow> => {
       const interrupted = await workOnce(stage, (_point, _index, step) => {
         if (step === 'batch 1') throw new Crash();
       });
-      const { upload } = present(interrupted, 'the interrupted one');
-      assert.equal(upload.id, id);
+      const { upload, outcome } = present(interrupted, 'the interrupted one');
+      assert.deepEqual({ id: upload.id, outcome }, { id, outcome: 'crashed' });
       await giveBack(stage, upload, 'fault');
       await postpone(stage, caller, id, 60_000);
+      return upload;
+    };
+    /** The same, until the leases of its scopes have ended. */
+    const interrupt = async (caller: RunnerCaller, id: string): Promise<void> => {
+      await dieAfterFirstBatch(caller, id);
       stage.clock.advance(limits.uploadLeaseMs + 1000);
     };
 
@@ -71,13 +77,7 @@ for (const backend of BACKENDS) {
       await postpone(stage, other, older, 60_000);
       stage.clock.advance(1);
       const newer = await hand(caller, rules);
-      const interrupted = await workOnce(stage, (_point, _index, step) => {
-        if (step === 'batch 1') throw new Crash();
-      });
-      await giveBack(stage, present(interrupted, 'the newer one').upload, 'fault');
-      await postpone(stage, caller, newer, 60_000);
-      // The leases of its scopes have ended by now.
-      stage.clock.advance(limits.uploadLeaseMs);
+      await interrupt(caller, newer);
       await postpone(stage, other, older, 0);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
       await postpone(stage, caller, newer, 0);
@@ -104,7 +104,9 @@ for (const backend of BACKENDS) {
         await postpone(stage, other, older, 60_000);
         stage.clock.advance(1);
         const fresh = Array.from({ length: 60 }, (_, rule) => `n${rule}`);
-        const newer = await hand(caller, [...fresh, ...base.slice(0, overlap), ...base.slice(250)]);
+        // What only the newer one has is in its first batch.
+        const written = [...fresh, ...base.slice(250)];
+        const newer = await hand(caller, [...written, ...base.slice(0, overlap)]);
         await interrupt(caller, newer);
         await postpone(stage, other, older, 0);
         assert.deepEqual(await work(), { id: older, outcome: 'processed' });
@@ -112,7 +114,6 @@ for (const backend of BACKENDS) {
         await postpone(stage, caller, newer, 0);
         assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
         const statuses = await statusesOf(caller);
-        const written = [...fresh, ...base.slice(250)];
         assert.deepEqual(
           written.filter((rule) => statuses.get(rule) !== 'open'),
           [],
@@ -174,13 +175,7 @@ for (const backend of BACKENDS) {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const lost = await hand(caller, ['one']);
-      const interrupted = await workOnce(stage, (_point, _index, step) => {
-        if (step === 'batch 1') throw new Crash();
-      });
-      const { upload } = present(interrupted, 'the lost one');
-      assert.equal(upload.id, lost);
-      await giveBack(stage, upload, 'fault');
-      await postpone(stage, caller, lost, 60_000);
+      const upload = await dieAfterFirstBatch(caller, lost);
       stage.clock.advance(limits.uploadLeaseMs - 1000);
       const db = stage.database.tenant(caller.tenantId);
       await assert.rejects(
