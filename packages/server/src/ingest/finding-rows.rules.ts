@@ -87,10 +87,14 @@ export interface BatchRows {
   readonly events: FindingEventRow[];
 }
 
+/** What is shown of a finding isn't this upload's to say: a later one has said it, or it is what the default ref says. */
+const isToldByOther = ({ isStale }: BatchPlace, { isForeign, isSeenLater }: StoredState): boolean =>
+  isStale || isForeign || isSeenLater;
+
 /** The stored findings whose content has to be known: what is new, late, or sent as it is stored isn't compared. */
 export const toCompare = (items: readonly Matched[]): string[] =>
   items.flatMap(({ place, stored, content }) =>
-    stored === null || content === null || place.isStale || stored.state.isForeign
+    stored === null || content === null || isToldByOther(place, stored.state)
       ? []
       : [stored.state.id],
   );
@@ -118,6 +122,8 @@ export function batchRows(
     if (item.suppressed) rows.counts.suppressed += 1;
     const id = stored === null ? create(rows, item, newId()) : stored.state.id;
     if (stored !== null) revisit(rows, item, stored, contents.get(id), newId);
+    // The later one has seen it last, and knows by that, when it goes on, that it wrote it.
+    if (stored?.state.isSeenLater === true) continue;
     if (stored?.state.isSighted === true) {
       const ids = again.get(place);
       if (ids === undefined) again.set(place, [id]);
@@ -214,7 +220,7 @@ export function nextStatus(
   suppressed: boolean,
   isDefaultRef: boolean,
 ): FindingRow['status'] | null {
-  if (stored.isForeign) return null;
+  if (stored.isForeign || stored.isSeenLater) return null;
   if (suppressed && isActive(stored.status)) return 'suppressed';
   if (!suppressed && stored.status === 'suppressed' && stored.isByReport) return 'open';
   const fixed = stored.status === 'resolved' && stored.isFixed;
@@ -232,7 +238,7 @@ function revisit(
 ): void {
   const { place } = item;
   // Shown is what the default ref's reports say of it, in their latest words.
-  if (place.isStale || state.isForeign) {
+  if (isToldByOther(place, state)) {
     rows.counts.unchanged += 1;
     return;
   }

@@ -70,9 +70,10 @@ export class Plan {
     this.absences = new Map(
       ofRound.map(([number, site]) => [site, absences.get(number) ?? NO_ABSENCE]),
     );
-    if (!isDisturbed) return;
+    // Late ones conclude nothing anyway, and tell it (sites.ts).
+    if (!isDisturbed || ofRound.every(([, { place }]) => place.isStale)) return;
     const detail =
-      'Another upload of the same analysis was applied while this one was interrupted: it closes nothing.';
+      'A later upload of the same analysis began to be applied while this one was interrupted: this one closes nothing.';
     sites.notes.warn('', 'interrupted_by_upload', detail);
     this.absences = new Map();
   }
@@ -102,7 +103,7 @@ export class Plan {
   /**
    * Matches what isn't written yet; where it is disturbed, all. `seen`: a mark for each stored finding, 1 where it is one of
    * the report's. `isDisturbed`: what this upload wrote before it was interrupted was seen by another one since, and can't be
-   * told from what is absent.
+   * told from what is absent. Only a later one leaves such traces (finding-rows.rules.ts).
    */
   #match(committed: ReadonlyMap<number, string>): { seen: Uint8Array; isDisturbed: boolean } {
     const stored = this.#stored;
@@ -125,7 +126,7 @@ export class Plan {
       // Of a scope that holds nothing everything is new.
       else if (holds[this.#siteOf(row)] === 1) open[row] = 1;
     }
-    // Another upload has seen what this one wrote: what is left would be taken for findings that others of it are already.
+    // A later upload has seen what this one wrote: what is left would be taken for findings that others of it are already.
     const isDisturbed = settled < written;
     if (isDisturbed) {
       free.fill(1);

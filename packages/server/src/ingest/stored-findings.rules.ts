@@ -38,6 +38,8 @@ export interface StoredState {
   readonly isPresent: boolean;
   /** It is known on the default ref, and the upload is about another one. */
   readonly isForeign: boolean;
+  /** An upload that arrived later has it: that one was interrupted, or this one was. What that one said of it stays. */
+  readonly isSeenLater: boolean;
 }
 
 export class StoredFindings {
@@ -92,6 +94,7 @@ export class StoredFindings {
       isSighted: (state & SIGHTED) !== 0,
       isPresent: this.isPresent(row),
       isForeign: (state & FOREIGN) !== 0,
+      isSeenLater: this.isSeenLater(row),
     };
   }
 
@@ -113,7 +116,7 @@ export class StoredFindings {
     return (this.#states.at(row) & MINE) !== 0;
   }
 
-  /** An upload that arrived later has it: that one was interrupted, or this one was. */
+  /** Of StoredState. */
   isSeenLater(row: number): boolean {
     return (this.#states.at(row) & SEEN_LATER) !== 0;
   }

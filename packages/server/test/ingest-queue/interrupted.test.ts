@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { limits } from '@muster/contract';
+import { limits, type Receipt, SEVERITIES } from '@muster/contract';
 import { holdLease, LeaseLost } from '../../src/ingest/lease.ts';
 import type { UploadRow } from '../../src/ingest/upload.queries.ts';
 import type { RunnerCaller } from '../../src/keys/authenticate.ts';
@@ -26,6 +26,9 @@ import {
 
 const CONTEXT = { repositoryUrl: 'https://github.com/acme/interrupted', branch: 'main' };
 
+/** Beyond all leases: what waits so long waits until it is told to go on. */
+const LATER_MS = 10 * limits.uploadLeaseMs;
+
 for (const backend of BACKENDS) {
   describe(`interrupted uploads on ${backend}`, { concurrency: false }, () => {
     let stage: Stage;
@@ -34,8 +37,12 @@ for (const backend of BACKENDS) {
     });
     after(async () => await stage.close());
 
-    const hand = async (caller: RunnerCaller, rules: readonly string[]) => {
-      const results = rules.map((rule) => sarifResult({ rule, path: `${rule}.js` }));
+    const hand = async (
+      caller: RunnerCaller,
+      rules: readonly string[],
+      severity: 'error' | 'note' = 'error',
+    ) => {
+      const results = rules.map((rule) => sarifResult({ rule, path: `${rule}.js`, severity }));
       return await receive(stage, caller, 'sarif', sarif(results), CONTEXT);
     };
     const work = async (): Promise<{ id: string; outcome: string }> => {
@@ -50,7 +57,7 @@ for (const backend of BACKENDS) {
       const { upload, outcome } = present(interrupted, 'the interrupted one');
       assert.deepEqual({ id: upload.id, outcome }, { id, outcome: 'crashed' });
       await giveBack(stage, upload, 'fault');
-      await postpone(stage, caller, id, 60_000);
+      await postpone(stage, caller, id, LATER_MS);
       return upload;
     };
     /** The same, until the leases of its scopes have ended. */
@@ -59,65 +66,85 @@ for (const backend of BACKENDS) {
       stage.clock.advance(limits.uploadLeaseMs + 1000);
     };
 
-    const statusesOf = async ({ tenantId }: RunnerCaller): Promise<ReadonlyMap<string, string>> => {
+    /** The findings of these rules, as text: "open 3" with the severity behind the status. */
+    const shownOf = async (
+      { tenantId }: RunnerCaller,
+      rules: readonly string[],
+    ): Promise<ReadonlySet<string>> => {
       const rows = await stage.database
         .tenant(tenantId)
         .selectFrom('finding')
-        .select(['rule_id', 'status'])
+        .select(['rule_id', 'status', 'severity'])
         .where('tenant_id', '=', tenantId)
         .execute();
-      return new Map(rows.map((row) => [row.rule_id, row.status]));
+      const wanted = new Set(rules);
+      const asked = rows.filter(({ rule_id }) => wanted.has(rule_id));
+      assert.equal(asked.length, rules.length);
+      return new Set(asked.map(({ status, severity }) => `${status} ${severity}`));
     };
+    const codesOf = ({ warnings }: Receipt): string[] => warnings.map(({ code }) => code);
 
-    test('interrupted, and resumed after another one of its analysis, an upload closes nothing', async () => {
+    test('of two that were interrupted, the older one closes nothing when it goes on, and the newer one is as if alone', async () => {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const rules = Array.from({ length: limits.ingestBatchItems + 10 }, (_, rule) => `r${rule}`);
-      const older = await hand(other, rules.slice(100, 190));
-      await postpone(stage, other, older, 60_000);
+      await hand(caller, [...rules, 'gone']);
+      await work();
       stage.clock.advance(1);
+      const older = await hand(other, rules, 'note');
+      await interrupt(other, older);
       const newer = await hand(caller, rules);
       await interrupt(caller, newer);
       await postpone(stage, other, older, 0);
       assert.deepEqual(await work(), { id: older, outcome: 'processed' });
+      const ofOlder = await receiptOf(stage, other, older);
+      assert.equal(ofOlder.findings.received, rules.length);
+      assert.equal(ofOlder.resolved, 0, 'what it wrote was seen by the newer one since');
+      assert.ok(codesOf(ofOlder).includes('interrupted_by_upload'), codesOf(ofOlder).join());
       await postpone(stage, caller, newer, 0);
       assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
-      const receipt = await receiptOf(stage, caller, newer);
-      assert.equal(receipt.findings.received, rules.length);
-      assert.equal(receipt.resolved, 0, 'it has all of them itself');
-      const codes = receipt.warnings.map(({ code }) => code);
-      assert.ok(codes.includes('interrupted_by_upload'), codes.join());
+      const ofNewer = await receiptOf(stage, caller, newer);
+      assert.equal(ofNewer.findings.received, rules.length);
+      assert.equal(ofNewer.resolved, 1);
+      assert.deepEqual(codesOf(ofNewer), []);
+      assert.deepEqual(
+        await shownOf(caller, rules),
+        new Set([`open ${SEVERITIES.indexOf('high')}`]),
+      );
     });
 
-    for (const [whatItHas, overlap] of [
-      ['some of it', 200],
-      ['none of it', 0],
+    for (const [whatItHas, overlap, closed] of [
+      ['some of it', 200, { resolved: 50, held: 0 }],
+      ['none of it', 0, { resolved: 0, held: 250 }],
     ] as const) {
-      test(`an older upload that comes between closes nothing that the newer one has written: it has ${whatItHas}`, async () => {
+      test(`an older upload that comes between changes nothing that the newer one has written: it has ${whatItHas}`, async () => {
         const caller = await newCaller(stage);
         const other = await newRunnerOf(stage, caller.tenantId);
         const base = Array.from({ length: 300 }, (_, rule) => `r${rule}`);
-        await hand(caller, base);
+        await hand(caller, base, 'note');
         await work();
         stage.clock.advance(1);
-        const older = await hand(other, base.slice(0, 250));
-        await postpone(stage, other, older, 60_000);
+        const older = await hand(other, base.slice(0, 250), 'note');
+        await postpone(stage, other, older, LATER_MS);
         stage.clock.advance(1);
         const fresh = Array.from({ length: 60 }, (_, rule) => `n${rule}`);
-        // What only the newer one has is in its first batch.
-        const written = [...fresh, ...base.slice(250)];
-        const newer = await hand(caller, [...written, ...base.slice(0, overlap)]);
+        // What only the newer one has is in its first batch, beside some that both have.
+        const only = [...fresh, ...base.slice(250)];
+        const both = base.slice(0, overlap);
+        const newer = await hand(caller, [...only, ...both]);
         await interrupt(caller, newer);
         await postpone(stage, other, older, 0);
         assert.deepEqual(await work(), { id: older, outcome: 'processed' });
         assert.equal((await receiptOf(stage, other, older)).resolved, 0);
+        const written = [...only, ...both].slice(0, limits.ingestBatchItems);
+        const asTheNewerSays = new Set([`open ${SEVERITIES.indexOf('high')}`]);
+        assert.deepEqual(await shownOf(caller, written), asTheNewerSays);
         await postpone(stage, caller, newer, 0);
         assert.deepEqual(await work(), { id: newer, outcome: 'processed' });
-        const statuses = await statusesOf(caller);
-        assert.deepEqual(
-          written.filter((rule) => statuses.get(rule) !== 'open'),
-          [],
-        );
+        assert.deepEqual(await shownOf(caller, [...only, ...both]), asTheNewerSays);
+        const receipt = await receiptOf(stage, caller, newer);
+        assert.deepEqual({ resolved: receipt.resolved, held: receipt.held }, closed);
+        assert.ok(!codesOf(receipt).includes('interrupted_by_upload'), codesOf(receipt).join());
       });
     }
 
@@ -131,7 +158,7 @@ for (const backend of BACKENDS) {
         return await receive(stage, who, 'sarif', sarif(results), CONTEXT);
       };
       const older = await handEqual(other, 1260);
-      await postpone(stage, other, older, 60_000);
+      await postpone(stage, other, older, LATER_MS);
       stage.clock.advance(1);
       const newer = await handEqual(caller, 1300);
       await interrupt(caller, newer);
@@ -188,7 +215,7 @@ for (const backend of BACKENDS) {
         LeaseLost,
       );
       stage.clock.advance(2000);
-      await postpone(stage, caller, lost, 60_000);
+      await postpone(stage, caller, lost, LATER_MS);
       const next = await hand(other, ['one', 'two']);
       assert.deepEqual(await work(), { id: next, outcome: 'processed' });
     });
