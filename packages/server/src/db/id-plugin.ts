@@ -24,7 +24,7 @@ import {
   type ValueNode,
   type ValuesNode,
 } from 'kysely';
-import { ID_BYTES, idToBytes, idToText } from '../lib/id-bytes.ts';
+import { ID_BYTES, idToBytes, idToText, isSameId } from '../lib/id-bytes.ts';
 import { isIdColumn } from './tables.ts';
 
 /** See the head of this file. Stateless: one instance serves any number of queries. */
@@ -40,9 +40,13 @@ export class IdPlugin implements KyselyPlugin {
     if (first === undefined) return args.result;
     for (const name of Object.keys(first)) {
       if (!isIdColumn(name)) continue;
+      // An id that repeats from one row to the next is converted once, and is one text.
+      let above: { readonly id: Uint8Array; readonly text: string } | null = null;
       for (const row of rows) {
-        const value = row[name];
-        if (value instanceof Uint8Array && value.length === ID_BYTES) row[name] = idToText(value);
+        const id = row[name];
+        if (!(id instanceof Uint8Array) || id.length !== ID_BYTES) continue;
+        if (above === null || !isSameId(above.id, id)) above = { id, text: idToText(id) };
+        row[name] = above.text;
       }
     }
     return args.result;

@@ -1,8 +1,8 @@
-// The evidence of many findings, of a report or of a scope, in columns: about 50 bytes each, 16 more where hashes of items
-// as sent are known, so that a million fit into memory beside everything else. Rows are numbered as they are added. Made by
-// survey.rules.ts and stored-findings.rules.ts, compared by match.rules.ts, and packed into the stored form of evidence and
-// out of it: one byte recipe version, then for each hash one byte kind and 16 bytes hash. Unknown kinds are passed over when
-// reading, so a later program may add some.
+// The evidence of many findings, of a report or of a scope, in columns: about 50 bytes each, 16 more for those that are stored
+// with a hash of the item as it was sent, so that a million fit into memory beside everything else. Rows are numbered as they are
+// added. Made by survey.rules.ts and stored-findings.rules.ts, compared by match.rules.ts, and packed into the stored form of
+// evidence and out of it: one byte recipe version, then for each hash one byte kind and 16 bytes hash. Unknown kinds are
+// passed over when reading, so a later program may add some.
 
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { type Evidence, HASH_BYTES, RECIPE } from './evidence.rules.ts';
@@ -24,7 +24,7 @@ const ROW_WORDS = IDENTITY.length * WORDS;
 export class EvidenceTable {
   /** The hashes of IDENTITY. */
   readonly #words = new GrowingInts();
-  /** The hashes RAW, up to the last row that has one: of a first report none has. */
+  /** The hashes RAW, up to the last row that has one: only what is stored has any. */
   readonly #raws = new GrowingInts();
   /** One bit for each hash that the row has. */
   readonly #has = new GrowingInts();
@@ -40,20 +40,17 @@ export class EvidenceTable {
   }
 
   /** Returns the number of the new row. */
-  add(evidence: Evidence, raw: Buffer | null, line: number | null): number {
-    const hashes = [evidence.producer, evidence.content, evidence.sameness, raw];
-    return this.#push(hashes, line);
+  add(evidence: Evidence, line: number | null): number {
+    return this.#push([evidence.producer, evidence.content, evidence.sameness, null], line);
   }
 
-  /** Adds a row of another table as it is there. */
+  /** Adds a row of another table as it is there, but for the hash of how it was sent. */
   addFrom(other: EvidenceTable, row: number): number {
     for (let word = row * ROW_WORDS; word < (row + 1) * ROW_WORDS; word += 1) {
       this.#words.push(other.#words.at(word));
     }
-    const raw = other.rawOf(row);
-    if (raw !== null) this.#pushRaw(raw);
     this.#lines.push(other.line(row));
-    this.#has.push(other.#has.at(row));
+    this.#has.push(other.#has.at(row) & ~(1 << RAW));
     return this.#has.length - 1;
   }
 
@@ -90,16 +87,6 @@ export class EvidenceTable {
   #pushRaw(raw: Buffer): void {
     while (this.#raws.length < this.#has.length * WORDS) this.#raws.push(0);
     for (let word = 0; word < WORDS; word += 1) this.#raws.push(raw.readInt32LE(word * 4));
-  }
-
-  /** The hash of the item as it was sent; null where the row has none. */
-  rawOf(row: number): Buffer | null {
-    if (!this.has(row, RAW)) return null;
-    const raw = Buffer.allocUnsafe(HASH_BYTES);
-    for (let word = 0; word < WORDS; word += 1) {
-      raw.writeInt32LE(this.#word(row, RAW, word), word * 4);
-    }
-    return raw;
   }
 
   #word(row: number, kind: HashKind, word: number): number {
@@ -215,6 +202,11 @@ export class HashChains {
     this.#apart = apart;
     this.#heads = new Int32Array(2 ** Math.ceil(Math.log2(table.length + 1))).fill(-1);
     this.#next = new Int32Array(table.length);
+  }
+
+  /** Gives its memory back at once; nothing may be asked afterwards. */
+  release(): void {
+    for (const { buffer } of [this.#heads, this.#next]) (buffer as ArrayBuffer).transfer(0);
   }
 
   add(row: number): void {

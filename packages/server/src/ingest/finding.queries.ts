@@ -139,13 +139,14 @@ export interface StoredSighting {
   readonly lastUploadId: string;
 }
 
-export const sightingKey = (refId: string, findingId: string): string => `${refId} ${findingId}`;
+/** By refs, then by findings. */
+export type Sightings = ReadonlyMap<string, ReadonlyMap<string, StoredSighting>>;
 
 /** The refs of one site: its own and the default one. */
 const REFS_OF_SITE = 2;
 
 /**
- * By `sightingKey`: what is known of these findings on these refs. Joined with findings in memory: on a PostgreSQL that has
+ * What is known of these findings on these refs. Joined with findings in memory: on a PostgreSQL that has
  * not gathered statistics yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
  */
 export async function sightingsOnRefs(
@@ -153,7 +154,7 @@ export async function sightingsOnRefs(
   tenantId: string,
   refIds: readonly string[],
   findingIds: readonly string[],
-): Promise<ReadonlyMap<string, StoredSighting>> {
+): Promise<Sightings> {
   if (findingIds.length === 0) return new Map();
   const isRef = isAmong(db, 'ref_id', refIds);
   const rows = await db
@@ -164,12 +165,13 @@ export async function sightingsOnRefs(
     // Of many assets most refs have nothing to do with most findings: each of both would be looked up in the index.
     .where(refIds.length > REFS_OF_SITE ? sql<SqlBool>`(${isRef}) is true` : isRef)
     .execute();
-  return new Map(
-    rows.map((row) => [
-      sightingKey(row.ref_id, row.finding_id),
-      { present: row.present === 1, lastUploadId: row.last_upload_id },
-    ]),
-  );
+  const sightings = new Map<string, Map<string, StoredSighting>>();
+  for (const { ref_id: refId, finding_id: findingId, present, last_upload_id } of rows) {
+    const onRef = sightings.get(refId) ?? new Map<string, StoredSighting>();
+    if (onRef.size === 0) sightings.set(refId, onRef);
+    onRef.set(findingId, { present: present === 1, lastUploadId: last_upload_id });
+  }
+  return sightings;
 }
 
 export async function insertFindings(

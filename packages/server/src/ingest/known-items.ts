@@ -63,9 +63,8 @@ export class KnownItems {
 
   /** When all items are known: before as much is read again, to be matched. */
   release(): void {
-    for (const { table, severities } of this.#scopes.values()) {
-      table.release();
-      severities.release();
+    for (const { table, severities, chains } of this.#scopes.values()) {
+      for (const kept of [table, severities, chains]) kept.release();
     }
   }
 

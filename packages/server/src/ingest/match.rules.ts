@@ -85,6 +85,7 @@ function* buckets(
       yield { drafts: members, stored: [...chains.same(stored.evidence, first)] };
     }
   }
+  chains.release();
 }
 
 type Pairs = (readonly [number, number])[];

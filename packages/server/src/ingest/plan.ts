@@ -4,12 +4,7 @@
 
 import { limits } from '@muster/contract/plain';
 import { type Absence, absencesIn, guardedOpen, NO_ABSENCE } from './absence.ts';
-import {
-  findingsOfScopes,
-  sightingKey,
-  sightingsOnRefs,
-  type StoredFinding,
-} from './finding.queries.ts';
+import { findingsOfScopes, sightingsOnRefs, type StoredFinding } from './finding.queries.ts';
 import type { Db } from '../db/db.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { type MatchedBy, match } from './match.rules.ts';
@@ -251,8 +246,8 @@ async function addPage(
   for (const row of page) {
     for (const [number, { place }] of byAsset.get(row.asset_id) ?? []) {
       const { refId, defaultRefId, isDefaultRef, uploadId } = place;
-      const isForeign = !isDefaultRef && sightings.has(sightingKey(defaultRefId, row.id));
-      stored.add(number, row, sightings.get(sightingKey(refId, row.id)), uploadId, isForeign);
+      const isForeign = !isDefaultRef && sightings.get(defaultRefId)?.has(row.id) === true;
+      stored.add(number, row, sightings.get(refId)?.get(row.id), uploadId, isForeign);
     }
   }
 }

@@ -27,7 +27,7 @@ import type { EntrySurvey } from './list-survey.rules.ts';
 import { Notes, objectOf } from './report-notes.decode.ts';
 import { openSarif, saysSarif } from './sarif.decode.ts';
 import { excessive, NOT_UTF8, type TakeEntry, takingEntries, valueOf } from './entries.ts';
-import { DUE, Survey } from './survey.rules.ts';
+import { Survey } from './survey.rules.ts';
 import { ReaderDefects } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
 
@@ -234,9 +234,8 @@ export async function surveyItems(
         survey.reject(excessive(`${list}/${index}`, excess), null);
         continue;
       }
-      // Where nothing is known the hash is only stored: then it is made while the database writes.
-      const raw = known.hasAny(list) ? raws.of(list, bytes) : DUE;
-      const same = raw === DUE ? null : known.find(list, raw);
+      // The hash isn't kept: it is made once more while the database writes.
+      const same = known.hasAny(list) ? known.find(list, raws.of(list, bytes)) : null;
       if (same !== null) {
         survey.takeKnown(same, crc32(bytes));
         continue;
@@ -249,8 +248,7 @@ export async function surveyItems(
         // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone: a suppression ends.
         const tellsAll = pass.notes.taken === before && !read.draft.suppressed;
         const suppressed = isSuppressedAt(read.draft, upload.received_at);
-        const told = tellsAll ? raw : null;
-        survey.takeFinding(read.draft, suppressed, read.evidence, told, crc32(bytes));
+        survey.takeFinding(read.draft, suppressed, read.evidence, tellsAll, crc32(bytes));
       }
     }
   }

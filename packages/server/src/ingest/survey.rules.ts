@@ -39,11 +39,8 @@ const rankOf = (suppressed: boolean, severity: number): number =>
 /** `rowOf` for items without a row. */
 export const NO_ROW = -1;
 
-/** Stands for the hash of an item as it was sent that is still to be made. */
-export const DUE = 'due';
-
-/** A mark beside the rank: the hash of the item as it was sent is still to be made. */
-const RAW_DUE = 1 << 6;
+/** A mark beside the rank: the bytes of the item tell all that reading it would. */
+const TELLS_ALL = 1 << 6;
 
 export class Survey {
   /** What reading the items had to tolerate. */
@@ -59,7 +56,7 @@ export class Survey {
   /** A row for each finding, in the order of the document. */
   readonly evidence = new EvidenceTable();
   readonly #groupOf = new GrowingInts();
-  /** Of each row its rank (`rankOf`), and whether RAW_DUE. */
+  /** Of each row its rank (`rankOf`), and whether TELLS_ALL. */
   readonly #marks = new GrowingInts();
   /** Of items of one rank that are the same the one with the least is written. */
   readonly #ties = new GrowingInts();
@@ -80,22 +77,21 @@ export class Survey {
   }
 
   /**
-   * Takes in the next item, which is a finding. `raw`: the hash of the item as it was sent, if that tells all of it. `tie`: a
-   * number of its bytes, by which one is chosen among several that are the same item.
+   * Takes in the next item, which is a finding. `tellsAll`: of the method. `tie`: a number of its bytes, by which one is chosen
+   * among several that are the same item.
    */
   takeFinding(
     draft: FindingDraft,
     suppressed: boolean,
     evidence: Evidence,
-    raw: Buffer | typeof DUE | null,
+    tellsAll: boolean,
     tie: number,
   ): void {
     this.tally.received += 1;
-    const known = raw === DUE ? null : raw;
-    this.#noteRow(this.evidence.add(evidence, known, draft.startLine));
+    this.#noteRow(this.evidence.add(evidence, draft.startLine));
     this.#groupOf.push(this.#group(draft.analysis, draft.asset));
     const rank = rankOf(suppressed, SEVERITIES.indexOf(draft.severity));
-    this.#marks.push(rank | (raw === DUE ? RAW_DUE : 0));
+    this.#marks.push(rank | (tellsAll ? TELLS_ALL : 0));
     this.#ties.push(tie);
   }
 
@@ -104,7 +100,7 @@ export class Survey {
     this.tally.received += 1;
     this.#noteRow(this.evidence.addFrom(table, row));
     this.#groupOf.push(this.#group(place.analysis, place.asset));
-    this.#marks.push(rankOf(false, severity));
+    this.#marks.push(rankOf(false, severity) | TELLS_ALL);
     this.#ties.push(tie);
   }
 
@@ -157,12 +153,12 @@ export class Survey {
   }
 
   #rank(row: number): number {
-    return this.#marks.at(row) & ~RAW_DUE;
+    return this.#marks.at(row) & ~TELLS_ALL;
   }
 
-  /** The hash of the item as it was sent belongs to the row's evidence, but isn't there. */
-  owesRaw(row: number): boolean {
-    return (this.#marks.at(row) & RAW_DUE) !== 0;
+  /** The bytes of the item tell all that reading it would: it may be taken in by their hash (rawHash). */
+  tellsAll(row: number): boolean {
+    return (this.#marks.at(row) & TELLS_ALL) !== 0;
   }
 
   /**
@@ -192,6 +188,7 @@ export class Survey {
       repeats[isBetter ? best : row] = 1;
       if (isBetter) chosen.set(same, row);
     }
+    first.release();
     this.tally.duplicate = repeats.reduce((sum, mark) => sum + mark, 0);
     return repeats;
   }

@@ -96,7 +96,7 @@ function matchedItem(
   const { place } = matching.site;
   const common = { place, suppressed, by: matching.by };
   assert(item.bytes !== null, 'an item that was read before has its bytes');
-  const raw = survey.owesRaw(row) ? raws.of(item.list, item.bytes) : evidence.rawOf(row);
+  const raw = survey.tellsAll(row) ? raws.of(item.list, item.bytes) : null;
   if (!isWritten && isStoredAsSent(survey, row, raw, matching)) {
     const state = matching.stored.at(matching.row as number);
     const stored: Compared = { state, sameEvidence: true };

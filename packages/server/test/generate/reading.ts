@@ -98,7 +98,7 @@ function sums(format: Format, document: unknown): unknown {
     if (item.outcome !== 'finding') survey.take(item, null);
     else {
       const draft = { ...item.draft, detail: () => item.draft.detail };
-      survey.takeFinding(draft, draft.suppressed, evidenceOf(draft, SECRET_KEY), SECRET_KEY, 0);
+      survey.takeFinding(draft, draft.suppressed, evidenceOf(draft, SECRET_KEY), true, 0);
     }
   }
   survey.foldRepeats(survey.groups.map((_, group) => group));

@@ -16,7 +16,7 @@ function written(format: Format, document: unknown, items: readonly unknown[]): 
   for (const [index, draft] of drafts(decode(format, document)).entries()) {
     const tie = crc32(JSON.stringify(items[index]));
     const read = { ...draft, detail: () => draft.detail };
-    survey.takeFinding(read, read.suppressed, evidenceOf(read, KEY), null, tie);
+    survey.takeFinding(read, read.suppressed, evidenceOf(read, KEY), false, tie);
   }
   const repeats = survey.foldRepeats(survey.groups.map((_, group) => group));
   return [...repeats.keys()].filter((row) => repeats[row] === 0);
