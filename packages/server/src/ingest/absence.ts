@@ -41,7 +41,7 @@ export function concludes(
 /** What an upload did not see of what a ref had in a scope. */
 export interface Absence {
   readonly absent: readonly { readonly id: string; readonly status: FindingRow['status'] }[];
-  /** Findings of the ref that were open before the upload. */
+  /** Findings of the ref that were open before the upload, but for those that only a later upload has. */
   readonly open: number;
 }
 
@@ -49,30 +49,27 @@ export const NO_ABSENCE: Absence = { absent: [], open: 0 };
 
 /**
  * What is absent: present on its ref until now, not marked in `seen`, and nothing that a later upload has. By the numbers of
- * the sites; those that hold nothing are missing. Their scopes are held: only operators change them.
+ * the sites; those that hold nothing are missing. Their scopes are held: only operators change them. `opened`: how many more
+ * are open because of what this upload has written already.
  */
-export function absencesIn(stored: StoredFindings, seen: Uint8Array): ReadonlyMap<number, Absence> {
+export function absencesIn(
+  stored: StoredFindings,
+  seen: Uint8Array,
+  opened: ReadonlyMap<number, number>,
+): ReadonlyMap<number, Absence> {
   const absences = new Map<number, { absent: Absence['absent'][number][]; open: number }>();
   for (let row = 0; row < stored.length; row += 1) {
     const site = stored.siteOf(row);
-    const absence = absences.get(site) ?? { absent: [], open: 0 };
+    const absence = absences.get(site) ?? { absent: [], open: -(opened.get(site) ?? 0) };
     absences.set(site, absence);
     if (!stored.isPresent(row)) continue;
+    if (stored.isSeenLater(row) && seen[row] !== 1) continue;
     if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) absence.open += 1;
     if (stored.isSettled(row) || stored.isSeenLater(row) || seen[row] === 1) continue;
     absence.absent.push({ id: stored.id(row), status: stored.status(row) });
   }
   return absences;
 }
-
-/**
- * Of the sites where the guard may hold anything back, how much was open: to be kept before the first batch is written, because
- * batches change statuses, and a try after a crash must judge by the same number.
- */
-export const guardedOpen = (absences: ReadonlyMap<number, Absence>): [number, number][] =>
-  [...absences]
-    .filter(([, { open }]) => open > GUARD_COUNT)
-    .map(([site, { open }]) => [site, open]);
 
 /** A place where a conclusion is drawn, by its number among the sites of the upload, and what it did not see there. */
 export interface Conclusion {
@@ -88,7 +85,7 @@ export type Held = ReadonlyMap<number, { readonly count: number; readonly digest
 export async function holdBack(db: Db, conclusions: readonly Conclusion[]): Promise<Held> {
   const held = new Map<number, { count: number; digest: Buffer }>();
   for (const { site, place, absence } of conclusions) {
-    const ids = absence.absent.filter(({ status }) => isActive(status)).map(({ id }) => id);
+    const ids = activeOf(absence);
     if (ids.length <= GUARD_COUNT || ids.length <= absence.open * GUARD_SHARE) continue;
     const digest = hash('sha256', ids.sort().join(' '), 'buffer');
     const { tenantId, refId, tool, category } = place;
@@ -99,12 +96,14 @@ export async function holdBack(db: Db, conclusions: readonly Conclusion[]): Prom
   return held;
 }
 
+const activeOf = ({ absent }: Absence): string[] =>
+  absent.filter(({ status }) => isActive(status)).map(({ id }) => id);
+
 /** How many findings closing what isn't held would resolve. */
 export function closable(conclusions: readonly Conclusion[], held: Held): number {
   const ids = conclusions
     .filter(({ site, place }) => place.isDefaultRef && !held.has(site))
-    .flatMap(({ absence }) => absence.absent.filter(({ status }) => isActive(status)))
-    .map(({ id }) => id);
+    .flatMap(({ absence }) => activeOf(absence));
   return new Set(ids).size;
 }
 
@@ -121,14 +120,7 @@ export async function settleAbsence(
 ): Promise<Closed> {
   const isNothing = conclusions.every(({ absence }) => absence.absent.length === 0);
   if (isNothing && !slices.isResumed) return { resolved: 0, held: new Map() };
-  const decided = await slices.once(async (tx) =>
-    [...(await holdBack(tx, conclusions))].map(
-      ([site, { count, digest }]) => [site, count, digest.toString('hex')] as const,
-    ),
-  );
-  const held: Held = new Map(
-    decided.map(([site, count, hex]) => [site, { count, digest: Buffer.from(hex, 'hex') }]),
-  );
+  const held = await decide(slices, conclusions);
   const counts = slices.appended<number>();
   const gone = conclusions
     .filter(({ site }) => !held.has(site))
@@ -137,6 +129,35 @@ export async function settleAbsence(
     counts.push(await slices.append((tx) => close(tx, slice, clock.nowMs())));
   }
   return { resolved: counts.reduce((sum, count) => sum + count, 0), held };
+}
+
+/** Of how many absent findings it was decided, and by which digest they are held; null: they aren't. */
+type Decision = readonly [site: number, { readonly count: number; readonly digest: string | null }];
+
+/** What the guard holds back, as the first try decided: closing, and the noting of the analysis, change what it is judged by. */
+async function decide(slices: LeasedSlices, conclusions: readonly Conclusion[]): Promise<Held> {
+  const decided = new Map(
+    await slices.once(async (tx) => decisionsOf(conclusions, await holdBack(tx, conclusions))),
+  );
+  // Where others left more between two tries that is judged by itself.
+  const hasMore = ({ site, absence }: Conclusion): boolean =>
+    activeOf(absence).length > (decided.get(site)?.count ?? GUARD_COUNT);
+  const held = new Map(await holdBack(slices.db, conclusions.filter(hasMore)));
+  for (const one of conclusions) {
+    const { count, digest } = decided.get(one.site) ?? { count: 0, digest: null };
+    if (digest === null || hasMore(one)) continue;
+    held.set(one.site, { count, digest: Buffer.from(digest, 'hex') });
+  }
+  return held;
+}
+
+/** Of the sites where so much is absent that it could be held. */
+function decisionsOf(conclusions: readonly Conclusion[], held: Held): Decision[] {
+  const counted = conclusions.map(({ site, absence }): Decision => {
+    const digest = held.get(site)?.digest.toString('hex') ?? null;
+    return [site, { count: activeOf(absence).length, digest }];
+  });
+  return counted.filter(([, { count }]) => count > GUARD_COUNT);
 }
 
 /** Marks findings as gone from their refs; on the default ref they are resolved. Returns how many were resolved. */

@@ -36,6 +36,8 @@ export interface Matched {
 
 /** Where and when a batch belongs. */
 export interface BatchPlace {
+  /** The number of its site among those of the upload. */
+  readonly site: number;
   readonly tenantId: string;
   readonly uploadId: string;
   readonly assetId: string;
@@ -76,6 +78,8 @@ export interface StatusChange {
 
 export interface BatchRows {
   readonly counts: BatchCounts;
+  /** Of StoredCounts. */
+  readonly opened: Map<number, number>;
   readonly created: FindingRow[];
   readonly createdDetails: DetailRow[];
   readonly changed: Partial<FindingRow>[];
@@ -107,6 +111,7 @@ export function batchRows(
 ): BatchRows {
   const rows: BatchRows = {
     counts: noBatch(),
+    opened: new Map(),
     created: [],
     createdDetails: [],
     changed: [],
@@ -121,7 +126,11 @@ export function batchRows(
     const { place, stored } = item;
     if (item.suppressed) rows.counts.suppressed += 1;
     const id = stored === null ? create(rows, item, newId()) : stored.state.id;
-    if (stored !== null) revisit(rows, item, stored, contents.get(id), newId);
+    if (stored !== null) {
+      revisit(rows, item, stored, contents.get(id), newId);
+      const more = opens(item, stored.state);
+      if (more !== 0) rows.opened.set(place.site, (rows.opened.get(place.site) ?? 0) + more);
+    }
     // The later one has seen it last, and knows by that, when it goes on, that it wrote it.
     if (stored?.state.isSeenLater === true) continue;
     if (stored?.state.isSighted === true) {
@@ -227,6 +236,13 @@ export function nextStatus(
   // The status shown is that of the default ref: a sighting elsewhere doesn't reopen it.
   if (fixed && isDefaultRef) return suppressed ? 'suppressed' : 'open';
   return null;
+}
+
+/** Whether the finding is open on its ref from now on, and wasn't: 1; the other way round: -1. */
+function opens({ place, suppressed }: Matched, state: StoredState): number {
+  if (place.isStale || state.isSeenLater || state.isCreatedHere) return 0;
+  const status = nextStatus(state, suppressed, place.isDefaultRef) ?? state.status;
+  return Number(isActive(status)) - Number(state.isPresent && isActive(state.status));
 }
 
 function revisit(

@@ -4,7 +4,6 @@
 // guarded by the lease, so a worker that lost it can't write a second time. Called by ingest.worker.ts.
 
 import { limits } from '@muster/contract/plain';
-import { present } from '../lib/assert.ts';
 import type { Absence } from './absence.ts';
 import { placeCleanScan } from './clean-scans.ts';
 import { noteComponents, settleComponents, writesComponents } from './components.ts';
@@ -109,19 +108,11 @@ async function applyReport(
   const rounds = roundsOf(sites);
   for (let round = 0; round < rounds; round += 1) {
     const plan = await makePlan(db, survey, sites, committed, round);
-    // Where nothing can be held back nothing is kept: what a try after a crash finds there is as little.
-    const { guardedOpen } = plan;
-    const open = guardedOpen.length === 0 ? [] : await slices.once(async () => guardedOpen);
     const judged = { report, survey, plan, raws, committed };
     const items = source.items(document, lists);
     const defects = new ReaderDefects(deps, upload);
     details.push(await readItems(judged, items, new BatchWriter(deps, upload), defects));
     for (const [site, absence] of plan.absences) absences.set(site, absence);
-    for (const [number, before] of open) {
-      const site = present(sites.all[number], 'a site of the round');
-      const absence = plan.absences.get(site);
-      if (absence !== undefined) absences.set(site, { ...absence, open: before });
-    }
   }
   await finish(deps, upload, {
     report,

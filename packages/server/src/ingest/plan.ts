@@ -3,11 +3,12 @@
 // columns, those of many small scopes together; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
 
 import { limits } from '@muster/contract/plain';
-import { type Absence, absencesIn, guardedOpen, NO_ABSENCE } from './absence.ts';
+import { type Absence, absencesIn, NO_ABSENCE } from './absence.ts';
 import { findingsOfScopes, sightingsOnRefs, type StoredFinding } from './finding.queries.ts';
 import type { Db } from '../db/db.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { type MatchedBy, match } from './match.rules.ts';
+import type { StoredCounts } from './receipt.rules.ts';
 import type { Site, Sites } from './sites.ts';
 import { sliced } from './slices.ts';
 import { StoredFindings } from './stored-findings.rules.ts';
@@ -40,8 +41,6 @@ export class Plan {
   readonly #by: Uint8Array;
   /** By the sites of the round about which something may be concluded. */
   readonly absences: ReadonlyMap<Site, Absence>;
-  /** By the numbers of these sites, as of guardedOpen. */
-  readonly guardedOpen: [number, number][];
 
   constructor(
     survey: Survey,
@@ -58,19 +57,11 @@ export class Plan {
     this.#round = round;
     this.#storedRow = new Int32Array(survey.evidence.length).fill(NEW);
     this.#by = new Uint8Array(survey.evidence.length);
-    const { seen, isDisturbed } = this.#match(committed);
-    const absences = absencesIn(stored, seen);
-    this.guardedOpen = guardedOpen(absences);
+    const absences = absencesIn(stored, this.#match(committed), openedBy(committed));
     const ofRound = [...sites.all.entries()].filter(([, site]) => isOf(site, round));
     this.absences = new Map(
       ofRound.map(([number, site]) => [site, absences.get(number) ?? NO_ABSENCE]),
     );
-    // Late ones conclude nothing anyway, and tell it (sites.ts).
-    if (!isDisturbed || ofRound.every(([, { place }]) => place.isStale)) return;
-    const detail =
-      'A later upload of the same analysis began to be applied while this one was interrupted: this one closes nothing.';
-    sites.notes.warn('', 'interrupted_by_upload', detail);
-    this.absences = new Map();
   }
 
   /** The number of the batch that writes a finding; NO_BATCH where this plan has nothing to do with it. */
@@ -96,11 +87,12 @@ export class Plan {
   }
 
   /**
-   * Matches what isn't written yet; where it is disturbed, all. `seen`: a mark for each stored finding, 1 where it is one of
-   * the report's. `isDisturbed`: what this upload wrote before it was interrupted was seen by another one since, and can't be
-   * told from what is absent. Only a later one leaves such traces (finding-rows.rules.ts).
+   * Matches what isn't written yet. Returns a mark for each stored finding, 1 where it is one of the report's.
+   *
+   * Where a later upload has seen since what this one wrote, that can't be told from what others left: then all is matched once
+   * more. Of very many equal items some may be taken for ones that are written already; the later upload, or the next, has them.
    */
-  #match(committed: ReadonlyMap<number, string>): { seen: Uint8Array; isDisturbed: boolean } {
+  #match(committed: ReadonlyMap<number, string>): Uint8Array {
     const stored = this.#stored;
     const { evidence } = this.#survey;
     const holds = new Uint8Array(this.#sites.all.length);
@@ -121,9 +113,7 @@ export class Plan {
       // Of a scope that holds nothing everything is new.
       else if (holds[this.#siteOf(row)] === 1) open[row] = 1;
     }
-    // A later upload has seen what this one wrote: what is left would be taken for findings that others of it are already.
-    const isDisturbed = settled < written;
-    if (isDisturbed) {
+    if (settled < written) {
       free.fill(1);
       for (let row = 0; row < open.length; row += 1) {
         open[row] = this.batchOf(row) === NO_BATCH ? 0 : 1;
@@ -139,8 +129,18 @@ export class Plan {
         seen[found] = 1;
       },
     );
-    return { seen, isDisturbed };
+    return seen;
   }
+}
+
+/** What committed batches opened, by site. */
+function openedBy(committed: ReadonlyMap<number, string>): ReadonlyMap<number, number> {
+  const sums = new Map<number, number>();
+  for (const counts of committed.values()) {
+    const { opened = [] } = JSON.parse(counts) as StoredCounts;
+    for (const [site, more] of opened) sums.set(site, (sums.get(site) ?? 0) + more);
+  }
+  return sums;
 }
 
 const BY: readonly MatchedBy[] = ['new', 'producer', 'content'];

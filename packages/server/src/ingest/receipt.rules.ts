@@ -14,6 +14,14 @@ export interface BatchCounts {
   suppressed: number;
 }
 
+/**
+ * As they are stored with a batch. `opened`: by the number of a site, how many more of its findings are open now, those that
+ * the upload created aside; without those where it is none.
+ */
+export type StoredCounts = BatchCounts & {
+  readonly opened?: readonly (readonly [number, number])[];
+};
+
 export interface FrameCounts {
   received: number;
   created: number;

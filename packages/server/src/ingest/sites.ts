@@ -53,20 +53,9 @@ export async function settleSites(
   frame: Frame,
   nowMs: number,
 ): Promise<Sites> {
-  const groups = [...found.groups, ...groupsWithoutItems(report, found)].map((group) => {
-    const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
-    const asset = present(
-      group.asset === null ? frame.fallback : frame.asset(group.asset),
-      'the asset of a group',
-    );
-    const wish: RefWish = {
-      tenantId: upload.tenant_id,
-      assetId: asset.id,
-      branch: analysis.branch,
-      claimsDefault: analysis.claimsDefaultBranch,
-    };
-    return { analysis, asset, wish };
-  });
+  const groups = [...found.groups, ...groupsWithoutItems(report, found)].map((group) =>
+    settleGroup(upload, report, group, frame),
+  );
   const refs = await settleRefs(
     slices,
     groups.map((group) => group.wish),
@@ -99,6 +88,7 @@ export async function settleSites(
       asset,
       round,
       place: {
+        site: number,
         tenantId: upload.tenant_id,
         uploadId: upload.id,
         assetId: asset.id,
@@ -114,6 +104,27 @@ export async function settleSites(
     };
   }
   return { all: withoutStrays(all, notes), ofGroup, notes };
+}
+
+/** What a group is about, and the ref that it asks for. */
+function settleGroup(
+  upload: UploadRow,
+  report: Report,
+  group: Group,
+  frame: Frame,
+): { readonly analysis: AnalysisDraft; readonly asset: AssetPlace; readonly wish: RefWish } {
+  const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
+  const asset = present(
+    group.asset === null ? frame.fallback : frame.asset(group.asset),
+    'the asset of a group',
+  );
+  const wish = {
+    tenantId: upload.tenant_id,
+    assetId: asset.id,
+    branch: analysis.branch,
+    claimsDefault: analysis.claimsDefaultBranch,
+  };
+  return { analysis, asset, wish };
 }
 
 /**

@@ -40,6 +40,8 @@ export interface StoredState {
   readonly isForeign: boolean;
   /** An upload that arrived later has it: that one was interrupted, or this one was. What that one said of it stays. */
   readonly isSeenLater: boolean;
+  /** The upload itself created it, on another ref or before it was interrupted. */
+  readonly isCreatedHere: boolean;
 }
 
 export class StoredFindings {
@@ -95,6 +97,7 @@ export class StoredFindings {
       isPresent: this.isPresent(row),
       isForeign: (state & FOREIGN) !== 0,
       isSeenLater: this.isSeenLater(row),
+      isCreatedHere: this.isCreatedHere(row),
     };
   }
 
@@ -121,6 +124,7 @@ export class StoredFindings {
     return (this.#states.at(row) & SEEN_LATER) !== 0;
   }
 
+  /** Of StoredState. */
   isCreatedHere(row: number): boolean {
     return (this.#states.at(row) & CREATED_HERE) !== 0;
   }

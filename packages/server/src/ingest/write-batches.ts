@@ -32,6 +32,7 @@ import { extendHold, holdLease, type IngestDeps } from './lease.ts';
 import { type Matching, NO_BATCH, type Plan } from './plan.ts';
 import type { RawHashes } from './raw-hashes.rules.ts';
 import type { Notes } from './report-notes.decode.ts';
+import type { StoredCounts } from './receipt.rules.ts';
 import { NO_ROW, type Survey } from './survey.rules.ts';
 import { DETAIL_UNREADABLE, type ReaderDefects } from './unreadable.ts';
 import type { UploadRow } from './upload.queries.ts';
@@ -212,6 +213,11 @@ export class BatchWriter implements Sink {
 /** Lets the messages of the writer through before the next batch takes the thread. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+function countsText({ counts, opened }: BatchRows): string {
+  const stored: StoredCounts = opened.size === 0 ? counts : { ...counts, opened: [...opened] };
+  return JSON.stringify(stored);
+}
+
 async function writeBatch(
   deps: IngestDeps,
   upload: UploadRow,
@@ -232,7 +238,7 @@ async function writeBatch(
         saveSightings(tx, rows.sighted),
         noteSightings(tx, rows.seenAgain),
         insertFindingEvents(tx, rows.events),
-        insertBatch(tx, upload, batch, JSON.stringify(rows.counts)),
+        insertBatch(tx, upload, batch, countsText(rows)),
       ]);
     });
   } catch (error) {
