@@ -105,7 +105,7 @@ export class LeasedSlices implements Slices {
   }
 
   async write<T>(body: (tx: Db) => Promise<T>): Promise<T> {
-    return await this.#run(`a slice of the ${this.#part}`, body);
+    return await this.#run(`a slice of the ${this.#part}`, {}, body);
   }
 
   async once<T>(body: (tx: Db) => Promise<T>): Promise<T> {
@@ -126,16 +126,22 @@ export class LeasedSlices implements Slices {
     while (this.#committed.has(this.#next)) this.#next += 1;
     const batch = this.#next;
     this.#next += 1;
-    return await this.#run(`${this.#part} ${batch}`, async (tx) => {
+    // No try does it again: a worker that dies now and then gets to the end.
+    const progress = { progress_attempt: this.#upload.attempt };
+    return await this.#run(`${this.#part} ${batch}`, progress, async (tx) => {
       const result = await body(tx);
       await insertBatch(tx, this.#upload, batch, JSON.stringify(result), this.#part);
       return result;
     });
   }
 
-  async #run<T>(step: string, body: (tx: Db) => Promise<T>): Promise<T> {
+  async #run<T>(
+    step: string,
+    progress: { progress_attempt?: number },
+    body: (tx: Db) => Promise<T>,
+  ): Promise<T> {
     const result = await this.#deps.database.transaction(this.#upload.tenant_id, async (tx) => {
-      await holdLease(this.#deps, tx, this.#upload, {});
+      await holdLease(this.#deps, tx, this.#upload, progress);
       return await body(tx);
     });
     this.#deps.checkpoint?.(step);

@@ -226,6 +226,34 @@ for (const backend of BACKENDS) {
       assert.deepEqual(counted, ['frame 0', 'frame 1', 'frame 2', 'frame 3']);
     });
 
+    test('an upload that dies behind each of its slices gets further each time, and is done in the end', async () => {
+      const dependencies = Array.from({ length: 6 * SLICE_ROWS }, (_, n) => ({ name: `n${n}` }));
+      const caller = await newCaller(stage);
+      const id = await receive(stage, caller, 'ctis', { ...ctis([]), dependencies });
+      const steps: string[] = [];
+      const work = async () =>
+        present(
+          await workOnce(stage, (_point, _index, step) => {
+            if (step === null || !/^frame \d+$/.test(step)) return;
+            steps.push(step);
+            throw new Crash();
+          }),
+          'the work',
+        );
+      for (let last = await work(); last.outcome !== 'processed'; last = await work()) {
+        assert.equal(last.outcome, 'crashed', steps.join());
+        await giveBack(stage, last.upload, 'thread died');
+      }
+      // An asset, six slices.
+      assert.deepEqual(
+        steps,
+        Array.from({ length: 7 }, (_, n) => `frame ${n}`),
+      );
+      assert.ok(steps.length > limits.uploadAttemptsMax);
+      const { dependencies: counted } = await receiptOf(stage, caller, id);
+      assert.equal(counted.created, dependencies.length);
+    });
+
     test('many entries of one component fill slices as others do', async () => {
       const dependencies = Array.from({ length: 2 * SLICE_ROWS + 10 }, (_, n) => ({
         name: 'the same',
