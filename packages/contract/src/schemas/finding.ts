@@ -23,7 +23,11 @@ export const Finding = Type.Object(
     accepted_until: Nullable(Time),
     path: Nullable(Type.String()),
     start_line: Nullable(Type.Integer()),
-    matched_by: Type.String({ description: 'why it was taken for this finding when last seen' }),
+    matched_by: Type.String({
+      description:
+        'why it was taken for this finding when last seen: new (it was not), producer (its fingerprint), content, moved ' +
+        '(its content in another file), nearest (its rule on the nearest line of its file)',
+    }),
     first_seen_at: Time,
     last_seen_at: Time,
     unfinished: Type.Boolean({ description: 'its first upload is still being processed' }),

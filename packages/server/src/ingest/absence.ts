@@ -6,7 +6,6 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/db.ts';
 import { newId } from '../lib/ids.ts';
-import type { AnalysisDraft } from './draft.rules.ts';
 import {
   type FindingRow,
   insertFindingEvents,
@@ -16,6 +15,8 @@ import {
 } from './finding.queries.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import { findAnalysis } from './frame.queries.ts';
+import type { Tally } from './receipt.rules.ts';
+import type { Site } from './sites.ts';
 import { type LeasedSlices, sliced } from './slices.ts';
 import { isActive, type StoredFindings } from './stored-findings.rules.ts';
 
@@ -23,18 +24,15 @@ import { isActive, type StoredFindings } from './stored-findings.rules.ts';
 const GUARD_COUNT = 100;
 const GUARD_SHARE = 0.5;
 
-/** May this analysis of a named asset conclude anything from what isn't in it? */
-export function concludes(
-  analysis: AnalysisDraft,
-  anythingRejected: boolean,
-  isFallback: boolean,
-): boolean {
+/** May anything be concluded from what the report doesn't have there? Of an asset that it names, and of its latest analysis. */
+export function concludes({ analysis, asset, place }: Site, { rejectionsByCode }: Tally): boolean {
   return (
     analysis.coverage === 'full' &&
     analysis.succeeded &&
     analysis.listed &&
-    !anythingRejected &&
-    !isFallback
+    rejectionsByCode.size === 0 &&
+    asset.is_fallback !== 1 &&
+    !place.isStale
   );
 }
 
@@ -48,13 +46,13 @@ export interface Absence {
 export const NO_ABSENCE: Absence = { absent: [], open: 0 };
 
 /**
- * What is absent: present on its ref until now, not marked in `seen`, and nothing that a later upload has. By the numbers of
- * the sites; those that hold nothing are missing. Their scopes are held: only operators change them. `opened`: how many more
- * are open because of what this upload has written already.
+ * What is absent: present on its ref until now, left over (a mark in `left`) when all of the report's were matched, and
+ * nothing that a later upload has. By the numbers of the sites; those that hold nothing are missing. Their scopes are held:
+ * only operators change them. `opened`: how many more are open because of what this upload has written already.
  */
 export function absencesIn(
   stored: StoredFindings,
-  seen: Uint8Array,
+  left: Uint8Array,
   opened: ReadonlyMap<number, number>,
 ): ReadonlyMap<number, Absence> {
   const absences = new Map<number, { absent: Absence['absent'][number][]; open: number }>();
@@ -63,9 +61,10 @@ export function absencesIn(
     const absence = absences.get(site) ?? { absent: [], open: -(opened.get(site) ?? 0) };
     absences.set(site, absence);
     if (!stored.isPresent(row)) continue;
-    if (stored.isSeenLater(row) && seen[row] !== 1) continue;
+    const isLeft = left[row] === 1 && !stored.isSettled(row);
+    if (isLeft && stored.isSeenLater(row)) continue;
     if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) absence.open += 1;
-    if (stored.isSettled(row) || stored.isSeenLater(row) || seen[row] === 1) continue;
+    if (!isLeft) continue;
     absence.absent.push({ id: stored.id(row), status: stored.status(row) });
   }
   return absences;

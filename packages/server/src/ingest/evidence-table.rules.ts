@@ -14,6 +14,9 @@ export const SAMENESS = 3;
 /** Of the item as it was sent (rawHash); absent where that alone doesn't tell all that reading it would. */
 export const RAW = 4;
 
+/** Of the defect in whatever file (movedOf); stored only, and asked of few. */
+export const MOVED = 5;
+
 export type HashKind = typeof PRODUCER | typeof CONTENT | typeof SAMENESS | typeof RAW;
 
 const IDENTITY = [PRODUCER, CONTENT, SAMENESS] as const;
@@ -162,10 +165,10 @@ export class EvidenceTable {
     );
   }
 
-  /** The stored form of a row, with this hash of the item as it was sent, or none. */
-  pack(row: number, raw: Buffer | null): Buffer {
+  /** The stored form of a row, with the hashes RAW and MOVED that it has. */
+  pack(row: number, raw: Buffer | null, moved: Buffer | null): Buffer {
     const kinds = IDENTITY.filter((kind) => this.has(row, kind));
-    const count = kinds.length + (raw === null ? 0 : 1);
+    const count = kinds.length + (raw === null ? 0 : 1) + (moved === null ? 0 : 1);
     const packed = Buffer.allocUnsafe(1 + count * (1 + HASH_BYTES));
     packed[0] = RECIPE;
     let at = 1;
@@ -176,12 +179,26 @@ export class EvidenceTable {
       }
       at += 1 + HASH_BYTES;
     }
-    if (raw !== null) {
-      packed[at] = RAW;
-      raw.copy(packed, at + 1, 0, HASH_BYTES);
+    for (const [kind, hash] of [
+      [RAW, raw],
+      [MOVED, moved],
+    ] as const) {
+      if (hash === null) continue;
+      packed[at] = kind;
+      hash.copy(packed, at + 1, 0, HASH_BYTES);
+      at += 1 + HASH_BYTES;
     }
     return packed;
   }
+}
+
+/** A hash of the stored form; null where it has none of that kind. */
+export function packedHash(packed: Uint8Array, kind: HashKind | typeof MOVED): Buffer | null {
+  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
+  for (let at = 1; at + HASH_BYTES < bytes.length; at += 1 + HASH_BYTES) {
+    if (bytes[at] === kind) return bytes.subarray(at + 1, at + 1 + HASH_BYTES);
+  }
+  return null;
 }
 
 /** Rows of a table by one of their hashes: chains that begin at some bits of it. */

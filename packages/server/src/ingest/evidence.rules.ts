@@ -1,6 +1,6 @@
-// From a draft to its evidence of identity: hashes by which the same defect is known again, strongest first. Nothing
-// here uses a line number: lines move (contract §6). Recipes are versioned; fields are length-prefixed, so that
-// `a:b`+`c` and `a`+`b:c` differ.
+// From a draft to its evidence of identity: hashes by which the same defect is known again, strongest first. Nothing here
+// but what tells equal ones apart uses a line number: lines move (contract §6). Recipes are versioned; fields are
+// length-prefixed, so that `a:b`+`c` and `a`+`b:c` differ.
 
 import { createHmac, hash } from 'node:crypto';
 import { quickHash } from '../lib/quick-hash.ts';
@@ -56,6 +56,31 @@ export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
   const said = digest(['content', kind, draft.ruleId, path, ...fields]);
   return { producer, content: said, sameness: samenessOf(draft, producer, said) };
 }
+
+/** With less than this, blanks left out, a piece of code tells nothing: a brace, a keyword. */
+const TELLING_CHARS_MIN = 8;
+
+/**
+ * What the defect is in whatever file; null where its path is no part of what it is, or nothing but the rule and the words
+ * would be left. As long as those of Evidence.
+ */
+export function movedOf(draft: FindingDraft, secretKey: Buffer): Buffer | null {
+  const { kind, content } = draft.identity;
+  if (draft.path === null || kind === 'web' || kind === 'network' || isOnlyMessage(draft)) {
+    return null;
+  }
+  if (kind === 'secret') {
+    return digest(['moved', draft.ruleId, ...content.map((value) => keyed(value, secretKey))]);
+  }
+  // Of a component the third is the path of its manifest.
+  const fields = (kind === 'component' ? content.toSpliced(2, 1) : content).map(squash);
+  const told = fields.join('').replaceAll(' ', '').length;
+  return told < TELLING_CHARS_MIN ? null : digest(['moved', draft.ruleId, ...fields]);
+}
+
+/** With nothing better the content is the message (FindingDraft.identity). */
+const isOnlyMessage = ({ identity: { content }, message }: FindingDraft): boolean =>
+  content.length === 1 && squash(message).includes(squash(content[0] as string));
 
 /** Only asked where the hashes are equal already, so that a quick hash is good enough. */
 function samenessOf(draft: FindingDraft, producer: Buffer | null, content: Buffer): Buffer {

@@ -104,6 +104,20 @@ export async function evidenceOfScope(
     .execute();
 }
 
+/** What looser matching asks of some findings. */
+export async function findingsById(
+  db: Db,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Pick<FindingRow, 'id' | 'rule_id' | 'path' | 'start_line' | 'evidence'>[]> {
+  return await db
+    .selectFrom('finding')
+    .select(['id', 'rule_id', 'path', 'start_line', 'evidence'])
+    .where('tenant_id', '=', tenantId)
+    .where(isAmong(db, 'id', ids))
+    .execute();
+}
+
 /** What the last report said of a finding. */
 export type StoredContent = Pick<
   FindingRow,

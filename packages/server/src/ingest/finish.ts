@@ -145,11 +145,9 @@ export interface AbsenceCounts {
 
 /** The sites where something may be concluded from what isn't in the report. */
 function conclusionsOf({ survey, sites, absences }: Finished): Conclusion[] {
-  const rejectedAny = survey.tally.rejectionsByCode.size > 0;
   return sites.flatMap((site, number) => {
     const absence = absences.get(site);
-    if (absence === undefined || site.place.isStale) return [];
-    if (!concludes(site.analysis, rejectedAny, site.asset.is_fallback === 1)) return [];
+    if (absence === undefined || !concludes(site, survey.tally)) return [];
     return [{ site: number, place: site.place, absence }];
   });
 }

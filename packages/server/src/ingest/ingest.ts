@@ -104,15 +104,16 @@ async function applyReport(
   const committed = await batchCounts(db, upload, 'items');
   const absences = new Map<Site, Absence>();
   const details: Notes[] = [];
-  const raws = new RawHashes(report, deps.secretKey);
+  const { secretKey } = deps;
+  const raws = new RawHashes(report, secretKey);
+  const again = { report, secretKey, items: () => source.items(document, lists) };
   const rounds = roundsOf(sites);
   for (let round = 0; round < rounds; round += 1) {
-    const plan = await makePlan(db, survey, sites, committed, round);
-    const judged = { report, survey, plan, raws, committed };
-    const items = source.items(document, lists);
+    const plan = await makePlan(db, survey, sites, again, committed, round);
+    const judged = { report, survey, plan, raws, secretKey, committed };
     const defects = new ReaderDefects(deps, upload);
-    details.push(await readItems(judged, items, new BatchWriter(deps, upload), defects));
-    for (const [site, absence] of plan.absences) absences.set(site, absence);
+    details.push(await readItems(judged, again.items(), new BatchWriter(deps, upload), defects));
+    for (const [site, absence] of plan.absences()) absences.set(site, absence);
   }
   await finish(deps, upload, {
     report,

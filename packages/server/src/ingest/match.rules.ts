@@ -1,4 +1,4 @@
-// Which finding of a report is which stored one: pure, deterministic, independent of the order of the document.
+// Which finding of a report is which stored one by equal evidence: pure, deterministic, independent of the order of the document.
 // Strongest evidence first; every stored finding is used once. Within equal evidence, those come first that are alike in content
 // and words, and among these the lines decide. Taking matched pairs out of both sides changes no other pair, which is what
 // lets an interrupted upload go on where it stopped.
@@ -11,7 +11,10 @@ import {
   SAMENESS,
 } from './evidence-table.rules.ts';
 
-export type MatchedBy = 'new' | 'producer' | 'content';
+/** Why a finding is taken for a stored one (moved.rules.ts: `moved`, `nearest`); `new`: it isn't. */
+export type MatchedBy = 'new' | EqualIn | 'moved' | 'nearest';
+
+type EqualIn = 'producer' | 'content';
 
 /** One side of a matching, in columns: a million objects or lists of rows would be too many. */
 export interface Side {
@@ -34,7 +37,7 @@ const TIERS = [
 export function match(
   drafts: Side,
   stored: Side,
-  pair: (draft: number, found: number, by: MatchedBy) => void,
+  pair: (draft: number, found: number, by: EqualIn) => void,
 ): void {
   for (const [kind, by] of TIERS) {
     if (!drafts.open.includes(1) || !stored.open.includes(1)) return;
@@ -137,7 +140,7 @@ function pairUp(
 }
 
 /** A row with its line. */
-interface Placed {
+export interface Placed {
   readonly row: number;
   readonly line: number;
 }
@@ -155,11 +158,11 @@ function inOrder(rows: readonly number[], table: EvidenceTable): Placed[] {
  * together: a line inserted above moves each of them, so that of equal items on neighbouring lines each may have the old line
  * of the next. Of others those on the same line come first.
  */
-function pairByLines(
-  left: readonly Placed[],
-  right: readonly Placed[],
+export function pairByLines<T extends Placed>(
+  left: readonly T[],
+  right: readonly T[],
   areAlike: boolean,
-): (readonly [Placed, Placed])[] {
+): (readonly [T, T])[] {
   const steps = Math.min(left.length, right.length) * Math.abs(left.length - right.length);
   if (areAlike && steps <= STEPS_MAX) {
     if (left.length >= right.length) return nearest(right, left).map(([b, a]) => [a, b]);
@@ -169,7 +172,7 @@ function pairByLines(
   const taken = new Set(pairs.flat());
   const rest = right.filter((one) => !taken.has(one));
   const others = left.filter((one) => !taken.has(one)).slice(0, rest.length);
-  return [...pairs, ...others.map((one, at) => [one, rest[at] as Placed] as const)];
+  return [...pairs, ...others.map((one, at) => [one, rest[at] as T] as const)];
 }
 
 /**
@@ -182,7 +185,7 @@ const STEPS_MAX = 10_000_000;
  * A partner for each of the few, in the same order on both sides, such that the squares of what the lines moved by are the least
  * in sum. What is taken out together with its partner changes no other pair.
  */
-function nearest(few: readonly Placed[], many: readonly Placed[]): [Placed, Placed][] {
+function nearest<T extends Placed>(few: readonly T[], many: readonly T[]): [T, T][] {
   const spare = many.length - few.length;
   // For each of the few, and each number of the many that may have been passed over up to it: how many are, at the least cost.
   const passed: Int32Array[] = [];
@@ -191,7 +194,7 @@ function nearest(few: readonly Placed[], many: readonly Placed[]): [Placed, Plac
     const next = new Float64Array(spare + 1).fill(Number.POSITIVE_INFINITY);
     const choice = new Int32Array(spare + 1);
     for (let over = 0; over <= spare; over += 1) {
-      const cost = (costs[over] as number) + ((many[at + over] as Placed).line - line) ** 2;
+      const cost = (costs[over] as number) + ((many[at + over] as T).line - line) ** 2;
       const fewer = over === 0 ? Number.POSITIVE_INFINITY : (next[over - 1] as number);
       next[over] = Math.min(cost, fewer);
       choice[over] = cost < fewer ? over : (choice[over - 1] as number);
@@ -199,21 +202,21 @@ function nearest(few: readonly Placed[], many: readonly Placed[]): [Placed, Plac
     passed.push(choice);
     costs = next;
   });
-  const pairs: [Placed, Placed][] = [];
+  const pairs: [T, T][] = [];
   let over = spare;
   for (let at = few.length - 1; at >= 0; at -= 1) {
     over = passed[at]?.[over] as number;
-    pairs.push([few[at] as Placed, many[at + over] as Placed]);
+    pairs.push([few[at] as T, many[at + over] as T]);
   }
   return pairs;
 }
 
 /** Those whose lines are the same. */
-function onOneLine(left: readonly Placed[], right: readonly Placed[]): [Placed, Placed][] {
-  const pairs: [Placed, Placed][] = [];
+function onOneLine<T extends Placed>(left: readonly T[], right: readonly T[]): [T, T][] {
+  const pairs: [T, T][] = [];
   let at = 0;
   for (const one of left) {
-    while (at < right.length && (right[at] as Placed).line < one.line) at += 1;
+    while (at < right.length && (right[at] as T).line < one.line) at += 1;
     const other = right[at];
     if (other?.line !== one.line) continue;
     pairs.push([one, other]);

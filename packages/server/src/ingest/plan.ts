@@ -3,11 +3,13 @@
 // columns, those of many small scopes together; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
 
 import { limits } from '@muster/contract/plain';
-import { type Absence, absencesIn, NO_ABSENCE } from './absence.ts';
+import { type Absence, absencesIn, concludes, NO_ABSENCE } from './absence.ts';
 import { findingsOfScopes, sightingsOnRefs, type StoredFinding } from './finding.queries.ts';
 import type { Db } from '../db/db.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { type MatchedBy, match } from './match.rules.ts';
+import { looseDrafts, looseStored, type Rereading } from './moved-findings.ts';
+import { matchMoved } from './moved.rules.ts';
 import type { StoredCounts } from './receipt.rules.ts';
 import type { Site, Sites } from './sites.ts';
 import { sliced } from './slices.ts';
@@ -19,6 +21,9 @@ const PAGE_ROWS = 2000;
 
 /** The number of a batch for findings that repeat another one of their report: none; those of batches begin with 1. */
 export const NO_BATCH = -1;
+
+/** What may have moved takes some 300 bytes each while it is matched. */
+const MOVED_MAX = 100_000;
 
 /** The stored row of a finding that isn't stored yet. */
 const NEW = -1;
@@ -39,8 +44,9 @@ export class Plan {
   readonly #round: number | null;
   readonly #storedRow: Int32Array;
   readonly #by: Uint8Array;
-  /** By the sites of the round about which something may be concluded. */
-  readonly absences: ReadonlyMap<Site, Absence>;
+  /** The drafts, and the stored findings, that have no partner; both by marks. */
+  readonly #left: { readonly drafts: Uint8Array; readonly stored: Uint8Array };
+  readonly #opened: ReadonlyMap<number, number>;
 
   constructor(
     survey: Survey,
@@ -57,11 +63,73 @@ export class Plan {
     this.#round = round;
     this.#storedRow = new Int32Array(survey.evidence.length).fill(NEW);
     this.#by = new Uint8Array(survey.evidence.length);
-    const absences = absencesIn(stored, this.#match(committed), openedBy(committed));
-    const ofRound = [...sites.all.entries()].filter(([, site]) => isOf(site, round));
-    this.absences = new Map(
-      ofRound.map(([number, site]) => [site, absences.get(number) ?? NO_ABSENCE]),
+    this.#left = this.#match(committed);
+    this.#opened = openedBy(committed);
+  }
+
+  /** By the sites of the round what is absent from each. */
+  absences(): ReadonlyMap<Site, Absence> {
+    const absences = absencesIn(this.#stored, this.#left.stored, this.#opened);
+    const ofRound = [...this.#sites.all.entries()].filter(([, site]) => isOf(site, this.#round));
+    return new Map(ofRound.map(([number, site]) => [site, absences.get(number) ?? NO_ABSENCE]));
+  }
+
+  /** Matches what equal evidence has left over, where there is something on both sides. */
+  async matchMoved(db: Db, again: Rereading): Promise<void> {
+    const { drafts, rows } = this.#leftOnBothSides();
+    if (rows.length === 0) return;
+    if (
+      Math.max(
+        rows.length,
+        drafts.reduce((sum, mark) => sum + mark, 0),
+      ) > MOVED_MAX
+    ) {
+      const detail = `More than ${MOVED_MAX} findings are new or gone: whether some of them only moved was not looked at.`;
+      return this.#sites.notes.warn('', 'moved_not_matched', detail);
+    }
+    const tenantId = this.#sites.all[0]?.place.tenantId ?? '';
+    const stored = await looseStored(db, tenantId, this.#stored, rows);
+    if (stored.length === 0) return;
+    const siteOf = (row: number): number => this.#siteOf(row);
+    const loose = await looseDrafts(again, this.#survey, drafts, siteOf);
+    matchMoved(loose, stored, (row, found, by) => {
+      this.#left.drafts[row] = 0;
+      this.#left.stored[found] = 0;
+      this.#pair(row, found, by);
+    });
+  }
+
+  /**
+   * Marks of drafts, and rows of stored findings, of the sites that have some of both. Only where what isn't in the report is
+   * known to be gone can it have moved.
+   */
+  #leftOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
+    const stored = this.#stored;
+    const isConclusive = this.#sites.all.map((site) => concludes(site, this.#survey.tally));
+    const mayMove = (row: number): boolean =>
+      this.#left.stored[row] === 1 &&
+      isConclusive[stored.siteOf(row)] === true &&
+      stored.mayHaveMoved(row);
+    const sites = new Uint8Array(this.#sites.all.length);
+    for (let row = 0; row < stored.length; row += 1)
+      if (mayMove(row)) sites[stored.siteOf(row)] = 1;
+    const both = new Uint8Array(sites.length);
+    const drafts = this.#left.drafts.map((isLeft, row) =>
+      isLeft === 1 && sites[this.#siteOf(row)] === 1 ? 1 : 0,
     );
+    drafts.forEach((mark, row) => {
+      if (mark === 1) both[this.#siteOf(row)] = 1;
+    });
+    const rows: number[] = [];
+    for (let row = 0; row < stored.length; row += 1) {
+      if (both[stored.siteOf(row)] === 1 && mayMove(row)) rows.push(row);
+    }
+    return { drafts, rows };
+  }
+
+  #pair(row: number, found: number, by: MatchedBy): void {
+    this.#storedRow[row] = found;
+    this.#by[row] = BY.indexOf(by);
   }
 
   /** The number of the batch that writes a finding; NO_BATCH where this plan has nothing to do with it. */
@@ -87,12 +155,12 @@ export class Plan {
   }
 
   /**
-   * Matches what isn't written yet. Returns a mark for each stored finding, 1 where it is one of the report's.
+   * Matches what isn't written yet. Returns marks of what is left on either side; what is written isn't left.
    *
    * Where a later upload has seen since what this one wrote, that can't be told from what others left: then all is matched once
    * more. Of very many equal items some may be taken for ones that are written already; the later upload, or the next, has them.
    */
-  #match(committed: ReadonlyMap<number, string>): Uint8Array {
+  #match(committed: ReadonlyMap<number, string>): { drafts: Uint8Array; stored: Uint8Array } {
     const stored = this.#stored;
     const { evidence } = this.#survey;
     const holds = new Uint8Array(this.#sites.all.length);
@@ -119,17 +187,12 @@ export class Plan {
         open[row] = this.batchOf(row) === NO_BATCH ? 0 : 1;
       }
     }
-    const seen = new Uint8Array(stored.length);
     match(
       { evidence, open, siteOf: (row) => this.#siteOf(row) },
       { evidence: stored.evidence, open: free, siteOf: (row) => stored.siteOf(row) },
-      (row, found, by) => {
-        this.#storedRow[row] = found;
-        this.#by[row] = BY.indexOf(by);
-        seen[found] = 1;
-      },
+      (row, found, by) => this.#pair(row, found, by),
     );
-    return seen;
+    return { drafts: open, stored: free };
   }
 }
 
@@ -143,7 +206,7 @@ function openedBy(committed: ReadonlyMap<number, string>): ReadonlyMap<number, n
   return sums;
 }
 
-const BY: readonly MatchedBy[] = ['new', 'producer', 'content'];
+const BY: readonly MatchedBy[] = ['new', 'producer', 'content', 'moved', 'nearest'];
 
 const isOf = (site: Site, round: number | null): boolean => round === null || site.round === round;
 
@@ -155,11 +218,14 @@ export async function makePlan(
   db: Db,
   survey: Survey,
   sites: Sites,
+  again: Rereading,
   committed: ReadonlyMap<number, string>,
   round: number | null = null,
 ): Promise<Plan> {
   const stored = await readStored(db, sites, round);
-  return new Plan(survey, sites, stored, batchesOf(survey, sites), committed, round);
+  const plan = new Plan(survey, sites, stored, batchesOf(survey, sites), committed, round);
+  await plan.matchMoved(db, again);
+  return plan;
 }
 
 /** Batches round by round in the order of the document, whatever the sites: the same for every try of an upload. */

@@ -41,18 +41,20 @@ export async function rehearse(
   const save = countsComponents(db, frame.home);
   const dependencies = await settleComponents(deps, upload, reading, survey, save);
   const committed = new Map<number, string>();
-  const plan = await makePlan(db, survey, sites, committed);
+  const { secretKey } = deps;
+  const again = { report, secretKey, items: () => source.items(document, lists) };
+  const plan = await makePlan(db, survey, sites, again, committed);
   const counter = new Counter(db);
-  const raws = new RawHashes(report, deps.secretKey);
-  const judged = { report, survey, plan, raws, committed };
+  const raws = new RawHashes(report, secretKey);
+  const judged = { report, survey, plan, raws, secretKey, committed };
   const defects = new ReaderDefects(deps, upload);
-  const details = await readItems(judged, source.items(document, lists), counter, defects);
+  const details = await readItems(judged, again.items(), counter, defects);
   const done: Finished = {
     report,
     survey,
     account: { ...frame.account, dependencies: dependencies.counts },
     sites: sites.all,
-    absences: plan.absences,
+    absences: plan.absences(),
     notes: [
       report.notes,
       ...frame.notes,

@@ -119,6 +119,13 @@ export class StoredFindings {
     return (this.#states.at(row) & MINE) !== 0;
   }
 
+  /** It may have moved: it is still there as far as is known, on the ref or on those where it was seen at all. */
+  mayHaveMoved(row: number): boolean {
+    const state = this.#states.at(row);
+    if ((state & (MINE | SEEN_LATER)) !== 0) return false;
+    return (state & PRESENT) !== 0 || ((state & SIGHTED) === 0 && isActive(this.status(row)));
+  }
+
   /** Of StoredState. */
   isSeenLater(row: number): boolean {
     return (this.#states.at(row) & SEEN_LATER) !== 0;

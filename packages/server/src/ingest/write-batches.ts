@@ -5,6 +5,7 @@
 import type { Db } from '../db/db.ts';
 import { parseItem } from './document-parse.decode.ts';
 import type { ScannedItem } from './document-items.decode.ts';
+import { movedOf } from './evidence.rules.ts';
 import { RAW } from './evidence-table.rules.ts';
 import {
   changeFindings,
@@ -44,6 +45,7 @@ export interface Judged {
   readonly survey: Survey;
   readonly plan: Plan;
   readonly raws: RawHashes;
+  readonly secretKey: Buffer;
   /** Batches that an earlier try wrote. */
   readonly committed: ReadonlyMap<number, string>;
 }
@@ -84,7 +86,7 @@ export async function readItems(
 
 /** One item beside the stored finding that it is. `isWritten`: an earlier try wrote it; it is read for its notes. */
 function matchedItem(
-  { survey, plan, raws }: Judged,
+  { survey, plan, raws, secretKey }: Judged,
   pass: ItemPass,
   item: ScannedItem,
   row: number,
@@ -111,7 +113,7 @@ function matchedItem(
   const content = readContent(read.draft, pass.notes, defects);
   // An item that had something to tell is read in every upload, so that every receipt tells it.
   const told = pass.notes.taken === before ? raw : null;
-  const packed = evidence.pack(row, told);
+  const packed = evidence.pack(row, told, movedOf(read.draft, secretKey));
   if (matching.row === null) return { ...common, stored: null, content, evidence: packed };
   const { stored, row: storedRow } = matching;
   const compared: Compared = {

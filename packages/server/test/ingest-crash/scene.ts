@@ -20,7 +20,7 @@ import { limits, type Receipt } from '@muster/contract';
 import { present } from '../../src/lib/assert.ts';
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import { temporaryDirectory } from '../db/fixture.ts';
-import { type Backend, TestClock } from '../harness.ts';
+import { type Backend, eventually, TestClock } from '../harness.ts';
 import { openNearSqlite } from '../sim/near-sqlite.ts';
 
 export const SEAL_KEY = Buffer.alloc(32, 1);
@@ -238,3 +238,13 @@ export async function workOnce(
     return { upload, outcome: 'crashed' };
   }
 }
+
+/**
+ * The same once an upload can be claimed: batches of a worker that died may still be on their way, and until they are refused
+ * PostgreSQL passes their upload over.
+ */
+export const workSoon = async (
+  stage: Stage,
+  watch: Watch,
+): Promise<NonNullable<Awaited<ReturnType<typeof workOnce>>>> =>
+  await eventually(async () => await workOnce(stage, watch));

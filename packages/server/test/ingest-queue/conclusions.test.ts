@@ -19,7 +19,7 @@ import {
   receiptOf,
   receive,
   type Stage,
-  workOnce,
+  workSoon,
 } from '../ingest-crash/scene.ts';
 
 const REPOSITORY = 'https://github.com/acme/conclusions';
@@ -74,7 +74,7 @@ for (const backend of BACKENDS) {
     /** To the end; returns what it closed and held back. */
     const work = async (caller: RunnerCaller, id: string) => {
       await postpone(stage, caller, id, 0);
-      const { upload, outcome } = present(await workOnce(stage, () => {}), 'an upload');
+      const { upload, outcome } = await workSoon(stage, () => {});
       assert.deepEqual({ id: upload.id, outcome }, { id, outcome: 'processed' });
       const { resolved, held } = await receiptOf(stage, caller, id);
       return { resolved, held };
@@ -82,10 +82,9 @@ for (const backend of BACKENDS) {
     /** Up to this step; then it waits until the leases of its scopes have ended. */
     const dieAt = async (caller: RunnerCaller, id: string, at: string): Promise<void> => {
       await postpone(stage, caller, id, 0);
-      const interrupted = await workOnce(stage, (_point, _index, step) => {
+      const { upload, outcome } = await workSoon(stage, (_point, _index, step) => {
         if (step === at) throw new Crash();
       });
-      const { upload, outcome } = present(interrupted, 'the interrupted one');
       assert.deepEqual({ id: upload.id, outcome }, { id, outcome: 'crashed' });
       await giveBack(stage, upload, 'fault');
       await postpone(stage, caller, id, LATER_MS);

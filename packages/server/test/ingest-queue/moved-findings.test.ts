@@ -1,0 +1,204 @@
+// Findings whose file was renamed or whose code was edited are the same findings, on both databases: they keep their ids,
+// their decisions and their past. What merely looks alike is not merged with them.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { limits } from '@muster/contract';
+import type { RunnerCaller } from '../../src/keys/authenticate.ts';
+import { present } from '../../src/lib/assert.ts';
+import { BACKENDS } from '../harness.ts';
+import { ctis, ctisFinding, sarif } from '../http/reports.ts';
+import type { Fields } from '../http/wire.ts';
+import {
+  newCaller,
+  openStage,
+  receiptOf,
+  receive,
+  type Stage,
+  workOnce,
+} from '../ingest-crash/scene.ts';
+
+const REPOSITORY = 'https://github.com/acme/moved';
+
+interface Seen {
+  readonly path: string;
+  readonly line?: number;
+  /** The code; null: the report shows none. */
+  readonly code?: string | null;
+  readonly rule?: string;
+}
+
+const resultOf = ({ path, line = 10, code = 'evaluate(input)', rule = 'r1' }: Seen): Fields => ({
+  ruleId: rule,
+  message: { text: 'Input is evaluated' },
+  locations: [
+    {
+      physicalLocation: {
+        artifactLocation: { uri: path },
+        region: { startLine: line, ...(code === null ? {} : { snippet: { text: code } }) },
+      },
+    },
+  ],
+});
+
+for (const backend of BACKENDS) {
+  describe(`moved findings on ${backend}`, { concurrency: false }, () => {
+    let stage: Stage;
+    before(async () => {
+      stage = await openStage(backend);
+    });
+    after(async () => await stage.close());
+
+    const tell = async (
+      caller: RunnerCaller,
+      document: Fields,
+      format: 'sarif' | 'ctis',
+      context: Fields = {},
+    ) => {
+      // The same again is a new sighting, not the answer to the first one.
+      stage.clock.advance(limits.lostAnswerMs + 1);
+      const id = await receive(stage, caller, format, document, {
+        repositoryUrl: REPOSITORY,
+        branch: 'main',
+        defaultBranch: true,
+        ...context,
+      });
+      assert.equal(present(await workOnce(stage, () => {}), 'an upload').outcome, 'processed');
+      const { findings, resolved } = await receiptOf(stage, caller, id);
+      const { created, changed, unchanged, reopened } = findings;
+      return { created, changed, unchanged, reopened, resolved };
+    };
+    const tellSarif = async (caller: RunnerCaller, seen: readonly Seen[], context: Fields = {}) =>
+      await tell(caller, sarif(seen.map(resultOf)), 'sarif', context);
+    const findingsOf = async ({ tenantId }: RunnerCaller) =>
+      await stage.database
+        .tenant(tenantId)
+        .selectFrom('finding')
+        .select(['id', 'path', 'status', 'matched_by'])
+        .where('tenant_id', '=', tenantId)
+        .orderBy('path')
+        .execute();
+    const none = { created: 0, changed: 0, unchanged: 0, reopened: 0, resolved: 0 };
+
+    test('a renamed file keeps its findings and what was decided about them', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'src/a.ts' }, { path: 'src/other.ts', rule: 'r2' }]);
+      const [before] = await findingsOf(caller);
+      await stage.database
+        .tenant(caller.tenantId)
+        .updateTable('finding')
+        .set({ status: 'false_positive', status_by: 'operator' })
+        .where('tenant_id', '=', caller.tenantId)
+        .where('path', '=', 'src/a.ts')
+        .execute();
+      const moved = [
+        { path: 'lib/b.ts', line: 400 },
+        { path: 'src/other.ts', rule: 'r2' },
+      ];
+      assert.deepEqual(await tellSarif(caller, moved), { ...none, changed: 1, unchanged: 1 });
+      const [finding] = await findingsOf(caller);
+      assert.deepEqual(finding, {
+        id: before?.id,
+        path: 'lib/b.ts',
+        status: 'false_positive',
+        matched_by: 'moved',
+      });
+      assert.deepEqual(await tellSarif(caller, moved), { ...none, unchanged: 2 });
+    });
+
+    test('of equal code in a folder that moved each finding goes with its file', async () => {
+      const caller = await newCaller(stage);
+      const paths = Array.from({ length: 20 }, (_, at) => `part-${at % 5}/file-${at}.ts`);
+      await tellSarif(
+        caller,
+        paths.map((path) => ({ path: `src/${path}` })),
+      );
+      const before = await findingsOf(caller);
+      const moved = paths.map((path) => ({ path: `packages/core/${path}` })).reverse();
+      assert.deepEqual(await tellSarif(caller, moved), { ...none, changed: 20 });
+      const idOf = new Map(before.map(({ id, path }) => [path, id]));
+      for (const { id, path } of await findingsOf(caller)) {
+        assert.equal(
+          id,
+          idOf.get(present(path, 'a path').replace('packages/core', 'src')),
+          `${path}`,
+        );
+      }
+    });
+
+    test('edited code keeps its finding, something else further away is a new one', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'a.ts', line: 10 }]);
+      const edited = [{ path: 'a.ts', line: 13, code: 'evaluate(input, mode)' }];
+      assert.deepEqual(await tellSarif(caller, edited), { ...none, changed: 1 });
+      assert.equal((await findingsOf(caller))[0]?.matched_by, 'nearest');
+      const another = [{ path: 'a.ts', line: 64, code: 'evaluate(something, else)' }];
+      assert.deepEqual(await tellSarif(caller, another), { ...none, created: 1, resolved: 1 });
+    });
+
+    test('a copy, another rule, trifling code and no code at all are no moves', async () => {
+      for (const [first, second] of [
+        [[{ path: 'a.ts' }], [{ path: 'a.ts' }, { path: 'b.ts' }]],
+        [[{ path: 'a.ts' }], [{ path: 'b.ts', rule: 'r2' }]],
+        [[{ path: 'a.ts', code: '}' }], [{ path: 'b.ts', code: '}' }]],
+        [[{ path: 'a.ts', code: null }], [{ path: 'b.ts', code: null }]],
+      ] as const) {
+        const caller = await newCaller(stage);
+        await tellSarif(caller, first);
+        const { created, changed } = await tellSarif(caller, second);
+        assert.deepEqual({ created, changed }, { created: 1, changed: 0 }, JSON.stringify(second));
+      }
+    });
+
+    test('what is resolved stays so, and of a part of the code nothing is known to have moved', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'a.ts' }]);
+      await tellSarif(caller, [{ path: 'z.ts', rule: 'r2' }]);
+      const back = [{ path: 'b.ts' }, { path: 'z.ts', rule: 'r2' }];
+      assert.deepEqual(await tellSarif(caller, back), { ...none, created: 1, unchanged: 1 });
+      const part = await tellSarif(caller, [{ path: 'c.ts' }], { coverage: 'partial' });
+      assert.deepEqual(part, { ...none, created: 1 });
+    });
+
+    test('on another branch the file is another one there only', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'a.ts' }]);
+      const feature = { branch: 'feature', defaultBranch: false };
+      const renamed = [{ path: 'b.ts' }];
+      assert.deepEqual(await tellSarif(caller, renamed, feature), { ...none, unchanged: 1 });
+      assert.deepEqual(
+        (await findingsOf(caller)).map(({ path }) => path),
+        ['a.ts'],
+      );
+      assert.deepEqual(await tellSarif(caller, renamed), { ...none, changed: 1 });
+    });
+
+    test('components move with their manifests, secrets with their values', async () => {
+      const caller = await newCaller(stage);
+      const report = (folder: string): Fields =>
+        ctis(
+          [
+            ctisFinding({
+              rule: 'CVE-2024-1',
+              path: `${folder}/package-lock.json`,
+              more: {
+                type: 'vulnerability',
+                vulnerability: { cve_id: 'CVE-2024-1', purl: 'pkg:npm/left-pad@1.0.0' },
+              },
+            }),
+            ctisFinding({
+              rule: 'key',
+              path: `${folder}/settings.py`,
+              more: { type: 'secret', secret: { secret_type: 'key', masked_value: `AKI****4` } },
+            }),
+          ],
+          { repository: REPOSITORY, coverage: 'full' },
+        );
+      const { created } = await tell(caller, report('app'), 'ctis');
+      assert.equal(created, 2);
+      const moved = await tell(caller, report('service'), 'ctis');
+      // Of the secret only a mask is known.
+      assert.deepEqual(moved, { ...none, changed: 1, created: 1, resolved: 1 });
+    });
+  });
+}

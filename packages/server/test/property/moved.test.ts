@@ -1,0 +1,82 @@
+// Looser matching over generated leftovers: each is used once, in no order that matters, and what is taken out of both sides
+// changes nothing for the others.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Loose, matchMoved } from '../../src/ingest/moved.rules.ts';
+
+const RUNS = { numRuns: 500 };
+
+const loose = fc.record({
+  site: fc.constantFrom(0, 1),
+  path: fc.constantFrom('a/x.ts', 'b/x.ts', 'b/c/y.ts', 'y.ts'),
+  line: fc.integer({ min: 1, max: 120 }),
+  moved: fc.constantFrom(null, 'm1', 'm2'),
+  rule: fc.constantFrom(null, 'r1', 'r2'),
+});
+
+/** All of a side, each with something of its own by which ties are broken. */
+const side = fc
+  .array(loose, { maxLength: 12 })
+  .map((all): Loose[] => all.map((one, row) => ({ ...one, row, tie: `t${row}` })));
+
+function pairsOf(drafts: readonly Loose[], stored: readonly Loose[]): string[] {
+  const pairs: string[] = [];
+  matchMoved(drafts, stored, (draft, found, by) => pairs.push(`${draft} ${found} ${by}`));
+  return pairs.sort();
+}
+
+test('each is used once, by what both have', () => {
+  fc.assert(
+    fc.property(side, side, (drafts, stored) => {
+      const [used, found] = [new Set<number>(), new Set<number>()];
+      matchMoved(drafts, stored, (draft, row, by) => {
+        const [one, other] = [drafts[draft] as Loose, stored[row] as Loose];
+        assert.equal(one.site, other.site);
+        if (by === 'moved') assert.ok(one.moved !== null && one.moved === other.moved);
+        else {
+          assert.ok(one.rule !== null && one.rule === other.rule && one.path === other.path);
+          assert.ok(Math.abs(one.line - other.line) <= 50);
+        }
+        assert.ok(!used.has(draft) && !found.has(row));
+        used.add(draft);
+        found.add(row);
+      });
+    }),
+    RUNS,
+  );
+});
+
+test('the order of neither side matters', () => {
+  fc.assert(
+    fc.property(side, side, (drafts, stored) => {
+      assert.deepEqual(
+        pairsOf([...drafts].reverse(), [...stored].reverse()),
+        pairsOf(drafts, stored),
+      );
+    }),
+    RUNS,
+  );
+});
+
+test('pairs that are taken out of both sides change no other pair', () => {
+  fc.assert(
+    fc.property(side, side, fc.array(fc.boolean(), { maxLength: 12 }), (drafts, stored, gone) => {
+      const all = pairsOf(drafts, stored);
+      const taken = all.filter((_, at) => gone[at] === true);
+      const rows = (at: number): Set<number> =>
+        new Set(taken.map((pair) => Number(pair.split(' ')[at])));
+      const [some, known] = [rows(0), rows(1)];
+      const rest = pairsOf(
+        drafts.filter(({ row }) => !some.has(row)),
+        stored.filter(({ row }) => !known.has(row)),
+      );
+      assert.deepEqual(
+        rest,
+        all.filter((pair) => !taken.includes(pair)),
+      );
+    }),
+    RUNS,
+  );
+});
