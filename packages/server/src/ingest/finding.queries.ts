@@ -109,10 +109,10 @@ export async function findingsById(
   db: Db,
   tenantId: string,
   ids: readonly string[],
-): Promise<Pick<FindingRow, 'id' | 'rule_id' | 'path' | 'start_line' | 'evidence'>[]> {
+): Promise<Pick<FindingRow, 'id' | 'type' | 'rule_id' | 'path' | 'start_line' | 'evidence'>[]> {
   return await db
     .selectFrom('finding')
-    .select(['id', 'rule_id', 'path', 'start_line', 'evidence'])
+    .select(['id', 'type', 'rule_id', 'path', 'start_line', 'evidence'])
     .where('tenant_id', '=', tenantId)
     .where(isAmong(db, 'id', ids))
     .execute();

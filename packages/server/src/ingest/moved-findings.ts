@@ -23,6 +23,9 @@ export interface Rereading {
 
 const textOf = (hash: Buffer | null): string | null => hash && hash.toString('base64', 0, 16);
 
+/** One rule may find secrets and other things: those are never the same. */
+const ruleOf = (type: string, ruleId: string): string => `${type} ${ruleId}`;
+
 /** The stored findings of these rows that may be known again. */
 export async function looseStored(
   db: Db,
@@ -43,7 +46,7 @@ export async function looseStored(
         line: found.start_line ?? 0,
         moved: textOf(packedHash(found.evidence, MOVED)),
         tie: stored.evidence.hashText(row, SAMENESS),
-        rule: found.start_line === null ? null : found.rule_id,
+        rule: found.start_line === null ? null : ruleOf(found.type, found.rule_id),
       });
     }
   }
@@ -67,7 +70,7 @@ export async function looseDrafts(
       if (row === NO_ROW || marks[row] !== 1 || bytes === null) continue;
       const read = pass.notes.quietly(() => pass.read(parseItem(bytes), list, index));
       if (read.outcome !== 'finding' || read.draft.path === null) continue;
-      const { path, startLine, ruleId, identity } = read.draft;
+      const { path, startLine, type, ruleId, identity } = read.draft;
       loose.push({
         row,
         site: siteOf(row),
@@ -75,7 +78,7 @@ export async function looseDrafts(
         line: startLine ?? 0,
         moved: textOf(movedOf(read.draft, secretKey)),
         tie: survey.evidence.hashText(row, SAMENESS),
-        rule: identity.kind === 'code' && startLine !== null ? ruleId : null,
+        rule: identity.kind === 'code' && startLine !== null ? ruleOf(type, ruleId) : null,
       });
     }
   }

@@ -119,11 +119,15 @@ export class StoredFindings {
     return (this.#states.at(row) & MINE) !== 0;
   }
 
-  /** It may have moved: it is still there as far as is known, on the ref or on those where it was seen at all. */
+  /**
+   * It may have moved: as far as is known it is still there, on the ref, or on the default one if it was never seen on the ref.
+   * What only other branches have is theirs: two of them may well have something alike.
+   */
   mayHaveMoved(row: number): boolean {
     const state = this.#states.at(row);
     if ((state & (MINE | SEEN_LATER)) !== 0) return false;
-    return (state & PRESENT) !== 0 || ((state & SIGHTED) === 0 && isActive(this.status(row)));
+    if ((state & SIGHTED) !== 0) return (state & PRESENT) !== 0;
+    return (state & FOREIGN) !== 0 && isActive(this.status(row));
   }
 
   /** Of StoredState. */

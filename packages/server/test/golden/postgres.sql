@@ -265,7 +265,7 @@ select "id", "asset_id", "evidence", "status", "resolution", "status_by", "sever
 select "id", "asset_id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = $1 and "tool" = $2 and "category" = $3 and "asset_id" = any($4::uuid[]) limit $5
 
 -- ingest: what may have moved
-select "id", "rule_id", "path", "start_line", "evidence" from "finding" where "tenant_id" = $1 and "id" = any($2::uuid[])
+select "id", "type", "rule_id", "path", "start_line", "evidence" from "finding" where "tenant_id" = $1 and "id" = any($2::uuid[])
 
 -- ingest: seen again on a ref
 update "finding_ref" set "last_seen_at" = $1, "last_commit" = $2, "last_upload_id" = $3, "present" = $4 where "tenant_id" = $5 and "ref_id" = $6 and "finding_id" = any($7::uuid[])

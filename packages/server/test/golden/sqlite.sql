@@ -265,7 +265,7 @@ select "id", "asset_id", "evidence", "status", "resolution", "status_by", "sever
 select "id", "asset_id", "evidence", "status", "resolution", "status_by", "severity", "start_line", "created_upload_id" from "finding" where "tenant_id" = ? and "tool" = ? and "category" = ? and "asset_id" in (select unhex(value, '-') from json_each(?)) limit ?
 
 -- ingest: what may have moved
-select "id", "rule_id", "path", "start_line", "evidence" from "finding" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?))
+select "id", "type", "rule_id", "path", "start_line", "evidence" from "finding" where "tenant_id" = ? and "id" in (select unhex(value, '-') from json_each(?))
 
 -- ingest: seen again on a ref
 update "finding_ref" set "last_seen_at" = ?, "last_commit" = ?, "last_upload_id" = ?, "present" = ? where "tenant_id" = ? and "ref_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?))

@@ -173,6 +173,17 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await tellSarif(caller, renamed), { ...none, changed: 1 });
     });
 
+    test('what two other branches have alike is not one finding', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'z.ts', rule: 'r2' }]);
+      const others = [{ path: 'z.ts', rule: 'r2' }];
+      const on = (branch: string) => ({ branch, defaultBranch: false });
+      await tellSarif(caller, [...others, { path: 'a.ts', line: 10 }], on('one'));
+      const alike = [...others, { path: 'a.ts', line: 12, code: 'evaluate(twice)' }];
+      const { created } = await tellSarif(caller, alike, on('two'));
+      assert.equal(created, 1);
+    });
+
     test('components move with their manifests, secrets with their values', async () => {
       const caller = await newCaller(stage);
       const report = (folder: string): Fields =>
