@@ -121,7 +121,11 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     message: notes.text(maskSaid(said), limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
-    identity: { kind: subject.kind, content: subject.content },
+    identity: {
+      kind: subject.kind,
+      content: subject.content,
+      ...(subject.isSaid ? { isSaid: true } : {}),
+    },
     also: () => pass.notes.quietly(() => samenessTexts(finding, subject, location, pass)),
     suppressed: isSuppressed(parts.suppression),
     ...suppressionEnd(parts.suppression, pointer, notes),

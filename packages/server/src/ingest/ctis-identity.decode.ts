@@ -20,6 +20,8 @@ export interface CtisSubject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
+  /** The content is only what the message or the rule says. */
+  readonly isSaid: boolean;
   /** Of several vulnerabilities all ids, in an order of their own, and others that tell equal items from similar ones. */
   readonly also?: readonly string[];
   readonly component: PackageName | null;
@@ -52,7 +54,7 @@ export function subjectOf(
     const tells = mainIdOf(ids);
     const known = tells === null ? usable : [...usable, tells];
     const also = ids.length > 1 ? { also: ids.sort() } : {};
-    return { type, kind, content: known, ...also, component: null };
+    return { type, kind, content: known, isSaid: isEmpty, ...also, component: null };
   };
   const isSecret = secret !== null && (type === 'secret' || secret.value !== null);
   if (isSecret) return subject('secret', [secret.value]);

@@ -138,6 +138,8 @@ export interface FindingDraft {
      * Never empty as a whole: with nothing better it is the message.
      */
     readonly content: readonly string[];
+    /** The content is only what the message or the rule says. */
+    readonly isSaid?: boolean;
   };
   /**
    * What tells equal items from similar ones beside place and message: ends of regions, further places, ways, versions. It

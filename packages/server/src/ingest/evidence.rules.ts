@@ -57,18 +57,16 @@ export function evidenceOf(draft: FindingDraft, secretKey: Buffer): Evidence {
   return { producer, content: said, sameness: samenessOf(draft, producer, said) };
 }
 
-/** With less than this, blanks left out, a piece of code tells nothing: a brace, a keyword. */
-const TELLING_CHARS_MIN = 8;
+/** With less than this, blanks left out, a piece of code tells nothing: `except Exception:` stands in many files. */
+const TELLING_CHARS_MIN = 20;
 
 /**
  * What the defect is in whatever file; null where its path is no part of what it is, or nothing but the rule and the words
  * would be left. As long as those of Evidence.
  */
 export function movedOf(draft: FindingDraft, secretKey: Buffer): Buffer | null {
-  const { kind, content } = draft.identity;
-  if (draft.path === null || kind === 'web' || kind === 'network' || isOnlyMessage(draft)) {
-    return null;
-  }
+  const { kind, content, isSaid } = draft.identity;
+  if (draft.path === null || kind === 'web' || kind === 'network' || isSaid) return null;
   if (kind === 'secret') {
     return digest(['moved', draft.ruleId, ...content.map((value) => keyed(value, secretKey))]);
   }
@@ -77,10 +75,6 @@ export function movedOf(draft: FindingDraft, secretKey: Buffer): Buffer | null {
   const told = fields.join('').replaceAll(' ', '').length;
   return told < TELLING_CHARS_MIN ? null : digest(['moved', draft.ruleId, ...fields]);
 }
-
-/** With nothing better the content is the message (FindingDraft.identity). */
-const isOnlyMessage = ({ identity: { content }, message }: FindingDraft): boolean =>
-  content.length === 1 && squash(message).includes(squash(content[0] as string));
 
 /** Only asked where the hashes are equal already, so that a quick hash is good enough. */
 function samenessOf(draft: FindingDraft, producer: Buffer | null, content: Buffer): Buffer {

@@ -296,6 +296,12 @@ function revisit(
     rows.statuses.push({ id: state.id, from: state.status, to: status });
     event(reopened ? 'reopened' : 'status', { from: state.status, to: status });
   }
+  if (item.by === 'moved' || item.by === 'nearest') {
+    const placeOf = ({ path, start_line: line }: Pick<StoredContent, 'path' | 'start_line'>) =>
+      line === null ? path : `${path}:${line}`;
+    const from = storedContent === undefined ? null : placeOf(storedContent);
+    event('moved', { from, to: placeOf(content.columns), by: item.by });
+  }
   if (content.columns.severity !== state.severity) {
     event('severity', {
       from: SEVERITIES[state.severity],

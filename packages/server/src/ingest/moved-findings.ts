@@ -2,6 +2,7 @@
 // nearest (moved.rules.ts). Mostly that is little or nothing, so that nothing of it is kept of the others. Called by plan.ts.
 
 import type { Db } from '../db/db.ts';
+import { quickHash } from '../lib/quick-hash.ts';
 import { parseItem } from './document-parse.decode.ts';
 import type { ScannedItem } from './document-items.decode.ts';
 import type { Report } from './draft.rules.ts';
@@ -10,7 +11,7 @@ import { MOVED, packedHash, SAMENESS } from './evidence-table.rules.ts';
 import { findingsById } from './finding.queries.ts';
 import type { Loose } from './moved.rules.ts';
 import { sliced } from './slices.ts';
-import type { StoredFindings } from './stored-findings.rules.ts';
+import { isActive, type StoredFindings } from './stored-findings.rules.ts';
 import { NO_ROW, type Survey } from './survey.rules.ts';
 
 /** A report that can be read once more. */
@@ -23,8 +24,24 @@ export interface Rereading {
 
 const textOf = (hash: Buffer | null): string | null => hash && hash.toString('base64', 0, 16);
 
-/** One rule may find secrets and other things: those are never the same. */
-const ruleOf = (type: string, ruleId: string): string => `${type} ${ruleId}`;
+/** Something of the same rule so many lines away may be the same, edited. */
+const REACH = 50;
+
+/** What people have decided not to act on may hide something else: it goes no further than an edit. */
+const REACH_OF_DECIDED = 5;
+
+/** Paths may be long: only hashes of them are kept. */
+const hashed = (...texts: readonly string[]): string => quickHash(texts).join();
+
+/** Folder and file, then the file. */
+const namesOf = (path: string): readonly [string, string] => {
+  const segments = path.split('/');
+  return [hashed(...segments.slice(-2)), hashed(...segments.slice(-1))];
+};
+
+/** Without a rule nothing is known by its line; one rule may find secrets and other things, which are never the same. */
+const inFileOf = (type: string, ruleId: string, path: string): string | null =>
+  ruleId === '' ? null : hashed(type, ruleId, path);
 
 /** The stored findings of these rows that may be known again. */
 export async function looseStored(
@@ -35,19 +52,23 @@ export async function looseStored(
 ): Promise<Loose[]> {
   const loose: Loose[] = [];
   for (const slice of sliced(rows)) {
-    const rowOf = new Map(slice.map((row) => [stored.id(row), row]));
-    for (const found of await findingsById(db, tenantId, [...rowOf.keys()])) {
-      const row = rowOf.get(found.id);
-      if (row === undefined || found.path === null) continue;
-      loose.push({
-        row,
-        site: stored.siteOf(row),
-        path: found.path,
-        line: found.start_line ?? 0,
-        moved: textOf(packedHash(found.evidence, MOVED)),
-        tie: stored.evidence.hashText(row, SAMENESS),
-        rule: found.start_line === null ? null : ruleOf(found.type, found.rule_id),
-      });
+    // One finding may stand in several rows: one for each of several refs.
+    const rowsOf = Map.groupBy(slice, (row) => stored.id(row));
+    for (const found of await findingsById(db, tenantId, [...rowsOf.keys()])) {
+      const { path, start_line: line, type, rule_id: ruleId } = found;
+      if (path === null) continue;
+      for (const row of rowsOf.get(found.id) ?? []) {
+        loose.push({
+          row,
+          site: stored.siteOf(row),
+          line: line ?? 0,
+          tie: stored.evidence.hashText(row, SAMENESS),
+          moved: textOf(packedHash(found.evidence, MOVED)),
+          names: namesOf(path),
+          inFile: line === null ? null : inFileOf(type, ruleId, path),
+          reach: isActive(stored.status(row)) ? REACH : REACH_OF_DECIDED,
+        });
+      }
     }
   }
   return loose;
@@ -71,14 +92,16 @@ export async function looseDrafts(
       const read = pass.notes.quietly(() => pass.read(parseItem(bytes), list, index));
       if (read.outcome !== 'finding' || read.draft.path === null) continue;
       const { path, startLine, type, ruleId, identity } = read.draft;
+      const isCode = identity.kind === 'code' && startLine !== null;
       loose.push({
         row,
         site: siteOf(row),
-        path,
         line: startLine ?? 0,
-        moved: textOf(movedOf(read.draft, secretKey)),
         tie: survey.evidence.hashText(row, SAMENESS),
-        rule: identity.kind === 'code' && startLine !== null ? ruleOf(type, ruleId) : null,
+        moved: textOf(movedOf(read.draft, secretKey)),
+        names: namesOf(path),
+        inFile: isCode ? inFileOf(type, ruleId, path) : null,
+        reach: REACH,
       });
     }
   }

@@ -1,5 +1,5 @@
 // Which findings that equal evidence has left over are the same after all: the same content in another file, or something
-// else on nearly the same line of the same file (contract §6). Pure, and of no matter of the order of the document. Taking
+// else on the nearest line of the same file (contract §6). Pure, and of no matter of the order of the document. Taking
 // matched pairs out of both sides changes no other pair, as in match.rules.ts. Called by moved-findings.ts.
 
 import { pairByLines, type Placed } from './match.rules.ts';
@@ -8,27 +8,62 @@ import { pairByLines, type Placed } from './match.rules.ts';
 export interface Loose extends Placed {
   /** Only those of one site meet. */
   readonly site: number;
-  readonly path: string;
-  /** The text of movedOf; null where it has none. */
-  readonly moved: string | null;
   /** Puts those on one line into an order that is no matter of chance. */
   readonly tie: string;
-  /** The rule of a defect in code that has a line; null where the line says nothing. */
-  readonly rule: string | null;
+  /** The text of movedOf; null where it has none. */
+  readonly moved: string | null;
+  /** What folder and file together are called, and the file alone, as hashes. */
+  readonly names: readonly [string, string];
+  /** The rule of a defect in code with its file, as a hash; null where the line says nothing. */
+  readonly inFile: string | null;
+  /** So many lines it may be away from where it was. */
+  readonly reach: number;
 }
 
-/** Further away than this, something of the same rule in the same file is something else. */
-const NEAREST_LINES_MAX = 50;
+type Pair = (draft: Loose, found: Loose) => void;
 
-const lastSegments = (path: string, count: number): string =>
-  path.split('/').slice(-count).join('/');
+/** Those of one key, in the order of their lines. */
+type PairUp = (drafts: readonly Loose[], stored: readonly Loose[], pair: Pair) => void;
+
+const byLines: PairUp = (drafts, stored, pair) => {
+  for (const [draft, found] of pairByLines(drafts, stored, true)) pair(draft, found);
+};
+
+/** The nearest of all first, each once, within the reach of both. */
+const byNearness: PairUp = (drafts, stored, pair) => {
+  // By reach and line, the first one last.
+  const waiting = new Map<string, Loose[]>();
+  for (const one of stored.toReversed()) {
+    const key = `${one.reach} ${one.line}`;
+    const there = waiting.get(key);
+    if (there === undefined) waiting.set(key, [one]);
+    else there.push(one);
+  }
+  const reaches = [...new Set(stored.map(({ reach }) => reach))].sort((a, b) => a - b);
+  const furthest = reaches.at(-1) ?? -1;
+  let left = drafts;
+  for (let away = 0; away <= furthest && left.length > 0; away += 1) {
+    left = left.filter((draft) => {
+      if (draft.reach < away) return true;
+      for (const line of away === 0 ? [draft.line] : [draft.line - away, draft.line + away]) {
+        for (const reach of reaches) {
+          const found = reach < away ? undefined : waiting.get(`${reach} ${line}`)?.pop();
+          if (found === undefined) continue;
+          pair(draft, found);
+          return false;
+        }
+      }
+      return true;
+    });
+  }
+};
 
 /** What both have to have in common, the strongest first; null: it can't be known again that way. */
-const TIERS: readonly (readonly ['moved' | 'nearest', (one: Loose) => string | null])[] = [
-  ['moved', ({ moved, path }) => moved && `${moved} ${lastSegments(path, 2)}`],
-  ['moved', ({ moved, path }) => moved && `${moved} ${lastSegments(path, 1)}`],
-  ['moved', ({ moved }) => moved],
-  ['nearest', ({ rule, path }) => rule && `${rule}\n${path}`],
+const TIERS: readonly (readonly ['moved' | 'nearest', (one: Loose) => string | null, PairUp])[] = [
+  ['moved', ({ moved, names }) => moved && `${moved} ${names[0]}`, byLines],
+  ['moved', ({ moved, names }) => moved && `${moved} ${names[1]}`, byLines],
+  ['moved', ({ moved }) => moved, byLines],
+  ['nearest', ({ inFile }) => inFile, byNearness],
 ];
 
 /** Calls `pair` for every draft that is a stored finding, with both rows and why; the others are new. */
@@ -38,22 +73,19 @@ export function matchMoved(
   pair: (draft: number, found: number, by: 'moved' | 'nearest') => void,
 ): void {
   let [left, right] = [drafts, stored];
-  for (const [by, keyOf] of TIERS) {
+  for (const [by, keyOf, pairUp] of TIERS) {
     const known = grouped(right, keyOf);
     const taken = new Set<Loose>();
     for (const [key, some] of grouped(left, keyOf)) {
-      for (const [draft, found] of pairByLines(some, known.get(key) ?? [], by === 'nearest')) {
-        if (by === 'nearest' && Math.abs(draft.line - found.line) > NEAREST_LINES_MAX) continue;
+      pairUp(some, known.get(key) ?? [], (draft, found) => {
         pair(draft.row, found.row, by);
         taken.add(draft).add(found);
-      }
+      });
     }
     left = left.filter((one) => !taken.has(one));
     right = right.filter((one) => !taken.has(one));
   }
 }
-
-const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 /** Those that have the key, each group in the order of their lines. */
 function grouped(
@@ -69,8 +101,7 @@ function grouped(
     if (group === undefined) groups.set(inSite, [one]);
     else group.push(one);
   }
-  const order = (a: Loose, b: Loose): number =>
-    a.line - b.line || byText(a.path, b.path) || byText(a.tie, b.tie);
-  for (const group of groups.values()) group.sort(order);
+  const byTie = (a: Loose, b: Loose): number => (a.tie < b.tie ? -1 : Number(a.tie > b.tie));
+  for (const group of groups.values()) group.sort((a, b) => a.line - b.line || byTie(a, b));
   return groups;
 }

@@ -22,7 +22,7 @@ const PAGE_ROWS = 2000;
 /** The number of a batch for findings that repeat another one of their report: none; those of batches begin with 1. */
 export const NO_BATCH = -1;
 
-/** What may have moved takes some 300 bytes each while it is matched. */
+/** What may have moved takes some 400 bytes each while it is matched. */
 const MOVED_MAX = 100_000;
 
 /** The stored row of a finding that isn't stored yet. */
@@ -101,11 +101,13 @@ export class Plan {
 
   /**
    * Marks of drafts, and rows of stored findings, of the sites that have some of both. Only where what isn't in the report is
-   * known to be gone can it have moved.
+   * known to be gone can it have moved; a late upload may know something by where it was before it moved.
    */
   #leftOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
     const stored = this.#stored;
-    const isConclusive = this.#sites.all.map((site) => concludes(site, this.#survey.tally));
+    const isConclusive = this.#sites.all.map(
+      (site) => site.place.isStale || concludes(site, this.#survey.tally),
+    );
     const mayMove = (row: number): boolean =>
       this.#left.stored[row] === 1 &&
       isConclusive[stored.siteOf(row)] === true &&
@@ -311,9 +313,10 @@ async function addPage(
   const sightings = await sightingsOnRefs(db, tenantId, [...refIds], ids);
   for (const row of page) {
     for (const [number, { place }] of byAsset.get(row.asset_id) ?? []) {
-      const { refId, defaultRefId, isDefaultRef, uploadId } = place;
-      const isForeign = !isDefaultRef && sightings.get(defaultRefId)?.has(row.id) === true;
-      stored.add(number, row, sightings.get(refId)?.get(row.id), uploadId, isForeign);
+      const [own, onDefault] = [place.refId, place.defaultRefId].map((refId) =>
+        sightings.get(refId)?.get(row.id),
+      );
+      stored.add(number, row, own, onDefault, place);
     }
   }
 }

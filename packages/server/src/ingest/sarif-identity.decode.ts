@@ -35,6 +35,8 @@ export interface Subject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
+  /** The content is only what the message or the rule says. */
+  readonly isSaid: boolean;
   /** What tells it from similar ones beside place and message (sarif-sameness.decode.ts). */
   readonly also?: readonly string[];
   readonly component: PackageName | null;
@@ -155,7 +157,7 @@ export function subjectOf(
     const usable = isEmpty
       ? [comparable(stableText(message), limits.snippetCharsMax) || rule.id || 'finding']
       : said;
-    return { type, kind, content: usable, component: null, hasNoPath: false };
+    return { type, kind, content: usable, isSaid: isEmpty, component: null, hasNoPath: false };
   };
   if (type === 'secret') {
     return subject('secret', [secretOf(result, location, run.redactions)]);

@@ -141,7 +141,11 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     message,
     fingerprints: fingerprints.usable,
     baseFingerprint: null,
-    identity: { kind: subject.kind, content: subject.content },
+    identity: {
+      kind: subject.kind,
+      content: subject.content,
+      ...(subject.isSaid ? { isSaid: true } : {}),
+    },
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
     ...endOf(suppressions),
     also: () => notes.quietly(() => samenessTexts(result, rule, location, subject, run)),

@@ -5,6 +5,7 @@ import { FINDING_STATUSES } from '@muster/contract/plain';
 import { GrowingIds } from '../lib/growing-ids.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
 import { EvidenceTable } from './evidence-table.rules.ts';
+import type { BatchPlace } from './finding-rows.rules.ts';
 import type { FindingRow, StoredFinding, StoredSighting } from './finding.queries.ts';
 
 /** Statuses of findings that somebody still has to do something about. */
@@ -22,6 +23,7 @@ const CREATED_HERE = 1 << 10;
 const SIGHTED = 1 << 11;
 const FOREIGN = 1 << 12;
 const SEEN_LATER = 1 << 13;
+const ON_DEFAULT = 1 << 14;
 
 /** A row as it stands beside a finding of a report. */
 export interface StoredState {
@@ -55,15 +57,15 @@ export class StoredFindings {
   }
 
   /**
-   * `site`: the number of the one in whose scope it is. `sighting`: on the ref that the upload is about; undefined where it was
-   * never seen there. `isForeign`: of StoredState.
+   * `site`: the number of the one in whose scope it is. `sighting`: on the ref that the upload is about, `onDefault`: on the
+   * default one; undefined where it was never seen there.
    */
   add(
     site: number,
     row: StoredFinding,
     sighting: StoredSighting | undefined,
-    uploadId: string,
-    isForeign: boolean,
+    onDefault: StoredSighting | undefined,
+    { uploadId, isDefaultRef }: Pick<BatchPlace, 'uploadId' | 'isDefaultRef'>,
   ): void {
     this.evidence.addPacked(row.evidence, row.start_line);
     this.#ids.push(row.id);
@@ -72,7 +74,8 @@ export class StoredFindings {
     if (row.status_by === 'report') state |= BY_REPORT;
     if (sighting !== undefined) state |= SIGHTED;
     if (sighting?.present === true) state |= PRESENT;
-    if (isForeign) state |= FOREIGN;
+    if (onDefault !== undefined && !isDefaultRef) state |= FOREIGN;
+    if (onDefault?.present === true) state |= ON_DEFAULT;
     if (sighting?.lastUploadId === uploadId) state |= MINE;
     // Ids of uploads sort by when they arrived.
     if (sighting !== undefined && sighting.lastUploadId > uploadId) state |= SEEN_LATER;
@@ -121,13 +124,14 @@ export class StoredFindings {
 
   /**
    * It may have moved: as far as is known it is still there, on the ref, or on the default one if it was never seen on the ref.
-   * What only other branches have is theirs: two of them may well have something alike.
+   * What only other branches have is theirs: two of them may well have something alike. What is mended, or is another one's
+   * duplicate, goes nowhere.
    */
   mayHaveMoved(row: number): boolean {
     const state = this.#states.at(row);
-    if ((state & (MINE | SEEN_LATER)) !== 0) return false;
-    if ((state & SIGHTED) !== 0) return (state & PRESENT) !== 0;
-    return (state & FOREIGN) !== 0 && isActive(this.status(row));
+    const status = this.status(row);
+    if ((state & MINE) !== 0 || status === 'resolved' || status === 'duplicate') return false;
+    return (state & ((state & SIGHTED) === 0 ? ON_DEFAULT : PRESENT)) !== 0;
   }
 
   /** Of StoredState. */

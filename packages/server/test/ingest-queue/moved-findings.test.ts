@@ -11,12 +11,16 @@ import { ctis, ctisFinding, sarif } from '../http/reports.ts';
 import type { Fields } from '../http/wire.ts';
 import {
   newCaller,
+  newRunnerOf,
   openStage,
+  postpone,
   receiptOf,
   receive,
   type Stage,
   workOnce,
 } from '../ingest-crash/scene.ts';
+
+type Status = 'false_positive' | 'resolved';
 
 const REPOSITORY = 'https://github.com/acme/moved';
 
@@ -25,10 +29,17 @@ interface Seen {
   readonly line?: number;
   /** The code; null: the report shows none. */
   readonly code?: string | null;
+  /** Empty: the report names none. */
   readonly rule?: string;
+  readonly message?: string;
 }
 
-const resultOf = ({ path, line = 10, code = 'evaluate(input)', rule = 'r1' }: Seen): Fields => ({
+const resultOf = ({
+  path,
+  line = 10,
+  code = 'evaluate(request.body.input)',
+  rule = 'r1',
+}: Seen): Fields => ({
   ruleId: rule,
   message: { text: 'Input is evaluated' },
   locations: [
@@ -74,9 +85,10 @@ for (const backend of BACKENDS) {
       await stage.database
         .tenant(tenantId)
         .selectFrom('finding')
-        .select(['id', 'path', 'status', 'matched_by'])
+        .select(['id', 'path', 'start_line', 'status', 'matched_by'])
         .where('tenant_id', '=', tenantId)
         .orderBy('path')
+        .orderBy('start_line')
         .execute();
     const none = { created: 0, changed: 0, unchanged: 0, reopened: 0, resolved: 0 };
 
@@ -100,6 +112,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(finding, {
         id: before?.id,
         path: 'lib/b.ts',
+        start_line: 400,
         status: 'false_positive',
         matched_by: 'moved',
       });
@@ -129,7 +142,7 @@ for (const backend of BACKENDS) {
     test('edited code keeps its finding, something else further away is a new one', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'a.ts', line: 10 }]);
-      const edited = [{ path: 'a.ts', line: 13, code: 'evaluate(input, mode)' }];
+      const edited = [{ path: 'a.ts', line: 13, code: 'evaluate(request.body.input, mode)' }];
       assert.deepEqual(await tellSarif(caller, edited), { ...none, changed: 1 });
       assert.equal((await findingsOf(caller))[0]?.matched_by, 'nearest');
       const another = [{ path: 'a.ts', line: 64, code: 'evaluate(something, else)' }];
@@ -140,7 +153,10 @@ for (const backend of BACKENDS) {
       for (const [first, second] of [
         [[{ path: 'a.ts' }], [{ path: 'a.ts' }, { path: 'b.ts' }]],
         [[{ path: 'a.ts' }], [{ path: 'b.ts', rule: 'r2' }]],
-        [[{ path: 'a.ts', code: '}' }], [{ path: 'b.ts', code: '}' }]],
+        [
+          [{ path: 'a.ts', code: 'except Exception:' }],
+          [{ path: 'b.ts', code: 'except Exception:' }],
+        ],
         [[{ path: 'a.ts', code: null }], [{ path: 'b.ts', code: null }]],
       ] as const) {
         const caller = await newCaller(stage);
@@ -182,6 +198,139 @@ for (const backend of BACKENDS) {
       const alike = [...others, { path: 'a.ts', line: 12, code: 'evaluate(twice)' }];
       const { created } = await tellSarif(caller, alike, on('two'));
       assert.equal(created, 1);
+    });
+
+    const decide = async ({ tenantId }: RunnerCaller, path: string, line: number, status: Status) =>
+      await stage.database
+        .tenant(tenantId)
+        .updateTable('finding')
+        .set({ status, status_by: 'operator' })
+        .where('tenant_id', '=', tenantId)
+        .where('path', '=', path)
+        .where('start_line', '=', line)
+        .execute();
+
+    test('what is mended goes nowhere: something new is open', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'a.ts' }]);
+      await decide(caller, 'a.ts', 10, 'resolved');
+      const other = [{ path: 'a.ts', line: 12, code: 'evaluate(somethingElse.entirely)' }];
+      assert.equal((await tellSarif(caller, other)).created, 1);
+    });
+
+    test('without a rule, or with nothing but the words, nothing has moved', async () => {
+      const message = 'The function at line 10 is too complex';
+      for (const [first, second] of [
+        [
+          { path: 'a.ts', rule: '' },
+          { path: 'z/b.ts', rule: '', code: 'completely(different)' },
+        ],
+        [
+          { path: 'a.ts', rule: '' },
+          { path: 'a.ts', rule: '', code: 'completely(different)' },
+        ],
+        [
+          { path: 'a.ts', code: null, message },
+          { path: 'b.ts', code: null, message },
+        ],
+      ] as const) {
+        const caller = await newCaller(stage);
+        await tellSarif(caller, [first]);
+        assert.equal((await tellSarif(caller, [second])).created, 1, JSON.stringify(second));
+      }
+    });
+
+    test('a decision goes along when the branch that renames is scanned before the default one', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'a.ts' }]);
+      await decide(caller, 'a.ts', 10, 'false_positive');
+      const feature = { branch: 'feature', defaultBranch: false };
+      const renamed = [{ path: 'b.ts' }];
+      assert.deepEqual(await tellSarif(caller, renamed, feature), { ...none, unchanged: 1 });
+      assert.deepEqual(await tellSarif(caller, renamed), { ...none, changed: 1 });
+      const statuses = (await findingsOf(caller)).map(({ path, status }) => `${path} ${status}`);
+      assert.deepEqual(statuses, ['b.ts false_positive']);
+    });
+
+    test('the nearest is taken, and what people decided goes no further than an edit', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(
+        caller,
+        [100, 140, 1000].map((line) => ({ path: 'a.ts', line, code: `old(code.at.line.${line})` })),
+      );
+      await decide(caller, 'a.ts', 100, 'false_positive');
+      const before = new Map(
+        (await findingsOf(caller)).map(({ id, start_line: line }) => [line, id]),
+      );
+      const lines = [60, 101, 141, 980];
+      const edited = lines.map((line) => ({
+        path: 'a.ts',
+        line,
+        code: `new(code.at.line.${line})`,
+      }));
+      const { created, changed } = await tellSarif(caller, edited);
+      assert.deepEqual({ created, changed }, { created: 1, changed: 3 });
+      const after = new Map(
+        (await findingsOf(caller)).map(({ id, start_line: line }) => [line, id]),
+      );
+      assert.deepEqual(
+        [101, 141, 980].map((line) => after.get(line)),
+        [100, 140, 1000].map((line) => before.get(line)),
+      );
+      const further = edited.map((one) =>
+        one.line === 101 ? { ...one, line: 108, code: 'x(y.z, 1)' } : one,
+      );
+      assert.equal((await tellSarif(caller, further)).created, 1);
+    });
+
+    test('equal code in a renamed file moves together', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(
+        caller,
+        [10, 20, 30].map((line) => ({ path: 'a.ts', line })),
+      );
+      const before = (await findingsOf(caller)).map(({ id }) => id);
+      const moved = [20, 30, 40].map((line) => ({ path: 'b.ts', line }));
+      assert.deepEqual(await tellSarif(caller, moved), { ...none, changed: 3 });
+      assert.deepEqual(
+        (await findingsOf(caller)).map(({ id }) => id),
+        before,
+      );
+    });
+
+    test('one log with very many branches of a renamed file has one finding', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'a.ts' }]);
+      const runs = Array.from({ length: 20 }, (_, at) => ({
+        ...present((sarif([resultOf({ path: 'b.ts' })]).runs as Fields[])[0], 'a run'),
+        versionControlProvenance: [{ repositoryUri: REPOSITORY, branch: `b${at}` }],
+      }));
+      const { created } = await tell(caller, { version: '2.1.0', runs }, 'sarif', { branch: null });
+      assert.equal(created, 0);
+      assert.equal((await findingsOf(caller)).length, 1);
+    });
+
+    test('an upload that came late knows a finding by where it was', async () => {
+      const caller = await newCaller(stage);
+      await tellSarif(caller, [{ path: 'a.ts' }]);
+      const context = { repositoryUrl: REPOSITORY, branch: 'main', defaultBranch: true };
+      const document = sarif([resultOf({ path: 'a.ts', line: 12 })]);
+      stage.clock.advance(1);
+      const other = await newRunnerOf(stage, caller.tenantId);
+      const older = await receive(stage, other, 'sarif', document, context);
+      await postpone(stage, other, older, 10 * limits.uploadLeaseMs);
+      assert.deepEqual(await tellSarif(caller, [{ path: 'b.ts' }]), { ...none, changed: 1 });
+      await postpone(stage, other, older, 0);
+      assert.equal(present(await workOnce(stage, () => {}), 'it').outcome, 'processed');
+      const { findings } = await receiptOf(stage, other, older);
+      assert.deepEqual(
+        { created: findings.created, unchanged: findings.unchanged },
+        { created: 0, unchanged: 1 },
+      );
+      assert.deepEqual(
+        (await findingsOf(caller)).map(({ path }) => path),
+        ['b.ts'],
+      );
     });
 
     test('components move with their manifests, secrets with their values', async () => {

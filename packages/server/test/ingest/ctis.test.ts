@@ -246,7 +246,7 @@ test('identity: component, resource, network, web and code each by what they are
     kind: 'code',
     content: ['eval(x)', ''],
   });
-  assert.deepEqual(identity({}), { kind: 'code', content: ['T'] });
+  assert.deepEqual(identity({}), { kind: 'code', content: ['T'], isSaid: true });
 });
 
 test('a fingerprint that hashes a line or a version is kept, but is no evidence', () => {

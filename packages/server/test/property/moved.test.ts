@@ -10,10 +10,11 @@ const RUNS = { numRuns: 500 };
 
 const loose = fc.record({
   site: fc.constantFrom(0, 1),
-  path: fc.constantFrom('a/x.ts', 'b/x.ts', 'b/c/y.ts', 'y.ts'),
   line: fc.integer({ min: 1, max: 120 }),
   moved: fc.constantFrom(null, 'm1', 'm2'),
-  rule: fc.constantFrom(null, 'r1', 'r2'),
+  names: fc.constantFrom<[string, string]>(['a/x', 'x'], ['b/x', 'x'], ['b/y', 'y']),
+  inFile: fc.constantFrom(null, 'r1 a', 'r1 b', 'r2 a'),
+  reach: fc.constantFrom(5, 50),
 });
 
 /** All of a side, each with something of its own by which ties are broken. */
@@ -36,8 +37,8 @@ test('each is used once, by what both have', () => {
         assert.equal(one.site, other.site);
         if (by === 'moved') assert.ok(one.moved !== null && one.moved === other.moved);
         else {
-          assert.ok(one.rule !== null && one.rule === other.rule && one.path === other.path);
-          assert.ok(Math.abs(one.line - other.line) <= 50);
+          assert.ok(one.inFile !== null && one.inFile === other.inFile);
+          assert.ok(Math.abs(one.line - other.line) <= Math.min(one.reach, other.reach));
         }
         assert.ok(!used.has(draft) && !found.has(row));
         used.add(draft);
