@@ -24,17 +24,17 @@ import { isActive, type StoredFindings } from './stored-findings.rules.ts';
 const GUARD_COUNT = 100;
 const GUARD_SHARE = 0.5;
 
-/** May anything be concluded from what the report doesn't have there? Of an asset that it names, and of its latest analysis. */
-export function concludes({ analysis, asset, place }: Site, { rejectionsByCode }: Tally): boolean {
-  return (
-    analysis.coverage === 'full' &&
-    analysis.succeeded &&
-    analysis.listed &&
-    rejectionsByCode.size === 0 &&
-    asset.is_fallback !== 1 &&
-    !place.isStale
-  );
-}
+/** Did the report have all that there was, of an asset that it names? */
+export const isWhole = ({ analysis, asset }: Site, { rejectionsByCode }: Tally): boolean =>
+  analysis.coverage === 'full' &&
+  analysis.succeeded &&
+  analysis.listed &&
+  rejectionsByCode.size === 0 &&
+  asset.is_fallback !== 1;
+
+/** May anything be concluded from what the report doesn't have there? Not from a late one. */
+export const concludes = (site: Site, tally: Tally): boolean =>
+  isWhole(site, tally) && !site.place.isStale;
 
 /** What an upload did not see of what a ref had in a scope. */
 export interface Absence {

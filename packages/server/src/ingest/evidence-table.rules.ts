@@ -103,7 +103,11 @@ export class EvidenceTable {
 
   /** 32 bits of the hash: equal for equal hashes. */
   bits(row: number, kind: HashKind): number {
-    return this.#word(row, kind, 0);
+    const bits = this.#word(row, kind, 0);
+    if (kind !== SAMENESS) return bits;
+    // Its words are apart: very many items may differ in their lines or columns alone.
+    const place = Math.imul(this.#word(row, kind, 2), 0x85ebca6b) ^ this.#word(row, kind, 3);
+    return bits ^ Math.imul(place ^ (place >>> 15), 0xc2b2ae35);
   }
 
   /** The hash, for finding equal ones; the row has one. */

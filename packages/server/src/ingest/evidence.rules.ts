@@ -73,7 +73,9 @@ export function movedOf(draft: FindingDraft, secretKey: Buffer): Buffer | null {
   // Of a component the third is the path of its manifest.
   const fields = (kind === 'component' ? content.toSpliced(2, 1) : content).map(squash);
   const told = fields.join('').replaceAll(' ', '').length;
-  return told < TELLING_CHARS_MIN ? null : digest(['moved', draft.ruleId, ...fields]);
+  return kind === 'code' && told < TELLING_CHARS_MIN
+    ? null
+    : digest(['moved', draft.ruleId, ...fields]);
 }
 
 /** Only asked where the hashes are equal already, so that a quick hash is good enough. */

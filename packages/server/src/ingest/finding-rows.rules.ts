@@ -300,7 +300,8 @@ function revisit(
     const placeOf = ({ path, start_line: line }: Pick<StoredContent, 'path' | 'start_line'>) =>
       line === null ? path : `${path}:${line}`;
     const from = storedContent === undefined ? null : placeOf(storedContent);
-    event('moved', { from, to: placeOf(content.columns), by: item.by });
+    const to = placeOf(content.columns);
+    if (from !== to) event('moved', { from, to, by: item.by });
   }
   if (content.columns.severity !== state.severity) {
     event('severity', {

@@ -160,8 +160,8 @@ export type Sightings = ReadonlyMap<string, ReadonlyMap<string, StoredSighting>>
 const REFS_OF_SITE = 2;
 
 /**
- * What is known of these findings on these refs. Joined with findings in memory: on a PostgreSQL that has
- * not gathered statistics yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
+ * What is known of these findings on these refs. Joined with findings in memory: on a PostgreSQL that has not gathered
+ * statistics yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
  */
 export async function sightingsOnRefs(
   db: Db,

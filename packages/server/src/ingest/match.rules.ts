@@ -1,5 +1,5 @@
-// Which finding of a report is which stored one by equal evidence: pure, deterministic, independent of the order of the document.
-// Strongest evidence first; every stored finding is used once. Within equal evidence, those come first that are alike in content
+// Which finding of a report is which stored one by equal evidence: pure, deterministic, independent of the order of the
+// document. Strongest evidence first; every stored finding is used once. Within equal evidence, those come first that are alike in content
 // and words, and among these the lines decide. Taking matched pairs out of both sides changes no other pair, which is what
 // lets an interrupted upload go on where it stopped.
 

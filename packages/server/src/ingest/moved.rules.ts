@@ -39,8 +39,8 @@ const byNearness: PairUp = (drafts, stored, pair) => {
     if (there === undefined) waiting.set(key, [one]);
     else there.push(one);
   }
-  const reaches = [...new Set(stored.map(({ reach }) => reach))].sort((a, b) => a - b);
-  const furthest = reaches.at(-1) ?? -1;
+  const reaches = [...new Set(stored.map(({ reach }) => reach))].sort((a, b) => b - a);
+  const furthest = reaches[0] ?? -1;
   let left = drafts;
   for (let away = 0; away <= furthest && left.length > 0; away += 1) {
     left = left.filter((draft) => {

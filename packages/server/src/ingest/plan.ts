@@ -3,7 +3,7 @@
 // columns, those of many small scopes together; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
 
 import { limits } from '@muster/contract/plain';
-import { type Absence, absencesIn, concludes, NO_ABSENCE } from './absence.ts';
+import { type Absence, absencesIn, isWhole, NO_ABSENCE } from './absence.ts';
 import { findingsOfScopes, sightingsOnRefs, type StoredFinding } from './finding.queries.ts';
 import type { Db } from '../db/db.ts';
 import { GrowingInts } from '../lib/growing-ints.ts';
@@ -23,7 +23,7 @@ const PAGE_ROWS = 2000;
 export const NO_BATCH = -1;
 
 /** What may have moved takes some 400 bytes each while it is matched. */
-const MOVED_MAX = 100_000;
+export const MOVED_MAX = 100_000;
 
 /** The stored row of a finding that isn't stored yet. */
 const NEW = -1;
@@ -105,9 +105,7 @@ export class Plan {
    */
   #leftOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
     const stored = this.#stored;
-    const isConclusive = this.#sites.all.map(
-      (site) => site.place.isStale || concludes(site, this.#survey.tally),
-    );
+    const isConclusive = this.#sites.all.map((site) => isWhole(site, this.#survey.tally));
     const mayMove = (row: number): boolean =>
       this.#left.stored[row] === 1 &&
       isConclusive[stored.siteOf(row)] === true &&

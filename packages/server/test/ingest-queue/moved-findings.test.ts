@@ -90,19 +90,22 @@ for (const backend of BACKENDS) {
         .orderBy('path')
         .orderBy('start_line')
         .execute();
+    const decide = async ({ tenantId }: RunnerCaller, path: string, line: number, status: Status) =>
+      await stage.database
+        .tenant(tenantId)
+        .updateTable('finding')
+        .set({ status, status_by: 'operator' })
+        .where('tenant_id', '=', tenantId)
+        .where('path', '=', path)
+        .where('start_line', '=', line)
+        .execute();
     const none = { created: 0, changed: 0, unchanged: 0, reopened: 0, resolved: 0 };
 
     test('a renamed file keeps its findings and what was decided about them', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'src/a.ts' }, { path: 'src/other.ts', rule: 'r2' }]);
       const [before] = await findingsOf(caller);
-      await stage.database
-        .tenant(caller.tenantId)
-        .updateTable('finding')
-        .set({ status: 'false_positive', status_by: 'operator' })
-        .where('tenant_id', '=', caller.tenantId)
-        .where('path', '=', 'src/a.ts')
-        .execute();
+      await decide(caller, 'src/a.ts', 10, 'false_positive');
       const moved = [
         { path: 'lib/b.ts', line: 400 },
         { path: 'src/other.ts', rule: 'r2' },
@@ -116,6 +119,14 @@ for (const backend of BACKENDS) {
         status: 'false_positive',
         matched_by: 'moved',
       });
+      const events = await stage.database
+        .tenant(caller.tenantId)
+        .selectFrom('finding_event')
+        .select(['finding_id', 'kind', 'data'])
+        .where('tenant_id', '=', caller.tenantId)
+        .execute();
+      const data = JSON.stringify({ from: 'src/a.ts:10', to: 'lib/b.ts:400', by: 'moved' });
+      assert.deepEqual(events, [{ finding_id: before?.id, kind: 'moved', data }]);
       assert.deepEqual(await tellSarif(caller, moved), { ...none, unchanged: 2 });
     });
 
@@ -199,16 +210,6 @@ for (const backend of BACKENDS) {
       const { created } = await tellSarif(caller, alike, on('two'));
       assert.equal(created, 1);
     });
-
-    const decide = async ({ tenantId }: RunnerCaller, path: string, line: number, status: Status) =>
-      await stage.database
-        .tenant(tenantId)
-        .updateTable('finding')
-        .set({ status, status_by: 'operator' })
-        .where('tenant_id', '=', tenantId)
-        .where('path', '=', path)
-        .where('start_line', '=', line)
-        .execute();
 
     test('what is mended goes nowhere: something new is open', async () => {
       const caller = await newCaller(stage);
@@ -331,6 +332,20 @@ for (const backend of BACKENDS) {
         (await findingsOf(caller)).map(({ path }) => path),
         ['b.ts'],
       );
+    });
+
+    test('a part that came late hides nothing', async () => {
+      const caller = await newCaller(stage);
+      const other = await newRunnerOf(stage, caller.tenantId);
+      const part = { repositoryUrl: REPOSITORY, branch: 'main', coverage: 'partial' } as const;
+      await tellSarif(caller, [{ path: 'z.ts', rule: 'r2' }], { coverage: 'partial' });
+      const document = sarif([resultOf({ path: 'a.ts', line: 20, code: 'evaluate(project.x)' })]);
+      const older = await receive(stage, other, 'sarif', document, part);
+      await postpone(stage, other, older, 10 * limits.uploadLeaseMs);
+      await tellSarif(caller, [{ path: 'a.ts', line: 40 }], { coverage: 'partial' });
+      await postpone(stage, other, older, 0);
+      assert.equal(present(await workOnce(stage, () => {}), 'it').outcome, 'processed');
+      assert.equal((await receiptOf(stage, other, older)).findings.created, 1);
     });
 
     test('components move with their manifests, secrets with their values', async () => {
