@@ -19,6 +19,7 @@ import {
   resolvedHosts,
 } from './tidy/documents.ts';
 import { databaseHomes, packagePermissions, suffixPermissions } from './tidy/permissions.ts';
+import { circles, crowdedFolders, upwardImports } from './tidy/rooms.ts';
 import { describe, type FileRule, listFiles, readTexts, type Violation } from './tidy/source.ts';
 import { threadsWithoutSchemas } from './tidy/threads.ts';
 
@@ -31,6 +32,7 @@ const files = readTexts(root, paths);
 const FILE_RULES: Record<string, FileRule> = {
   'a suffix is a permission: each file of the server imports what its row of the table allows':
     suffixPermissions,
+  'a room imports only rooms below it, and a format no other format': upwardImports,
   'a package imports only the packages below it, and by their names': packagePermissions,
   'node:sqlite and pg stay in db/, Kysely in db/ and the queries': databaseHomes,
   'rules, machines, decoders and formats compute: no async, no process, no event loop': purity,
@@ -58,6 +60,10 @@ function fileAt(place: string) {
 for (const [title, rule] of Object.entries(FILE_RULES)) {
   test(title, () => assertNone(files.flatMap(rule)));
 }
+
+test('no two files import each other in a circle', () => assertNone(circles(files)));
+
+test('a folder fits in one head', () => assertNone(crowdedFolders(paths)));
 
 test('no thread of the server loads TypeBox', () => assertNone(threadsWithoutSchemas(files)));
 

@@ -1,7 +1,7 @@
 // One case of the fuzz run, made of its seed and the corpus alone: a report, changed as a document and as bytes, and a
 // way of cutting it. The same seed and corpus give the same case, which is what `--seed` plays again.
 
-import type { Format } from '../../packages/server/test/ingest/readers.ts';
+import type { Format } from '../../packages/server/test/ingest/formats/readers.ts';
 import { type Random, randomOf } from '../../packages/server/test/generate/random.ts';
 
 export interface Sample {

@@ -6,7 +6,7 @@ import { parentPort } from 'node:worker_threads';
 import { randomOf } from '../../packages/server/test/generate/random.ts';
 import { assertOrderSaysNothing, assertRead } from '../../packages/server/test/generate/reading.ts';
 import { assertScannedAlike, cut } from '../../packages/server/test/generate/scanning.ts';
-import type { Format, ReadDraft } from '../../packages/server/test/ingest/readers.ts';
+import type { Format, ReadDraft } from '../../packages/server/test/ingest/formats/readers.ts';
 import { type Case, caseOf } from './case.ts';
 import { corpus } from './corpus.ts';
 

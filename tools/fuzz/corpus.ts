@@ -2,7 +2,7 @@
 // is there.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { Format } from '../../packages/server/test/ingest/readers.ts';
+import type { Format } from '../../packages/server/test/ingest/formats/readers.ts';
 import type { Sample } from './case.ts';
 
 /** Larger ones take a second a case, and have nothing that smaller ones haven't. */

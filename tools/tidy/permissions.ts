@@ -35,7 +35,13 @@ const SERVER_SOURCE = 'packages/server/src/';
 /** Folders of the server that are no slices. */
 const FRAME_FOLDERS = ['db', 'http', 'lib', 'upkeep'] as const;
 
-const PURE_SUFFIX = /\.(rules|machine|decode|format)\.ts$/;
+const PURE_SUFFIX = /\.(rules|machine|decode|format|columns)\.ts$/;
+
+/** Compact stores of numbers: pure, and so low that they know lib/ alone. */
+const COLUMNS_SUFFIX = /\.columns\.ts$/;
+
+/** `uploads/` is the edge of ingest: one slice in two rooms. */
+const SLICE_OF_ROOM: Readonly<Record<string, string>> = { uploads: 'ingest' };
 
 /** Wires or starts everything, or explains why it didn't start; may import everything. */
 const COMPOSITION = ['app.ts', 'main.ts', 'admin.ts', 'startup-errors.ts'];
@@ -73,9 +79,10 @@ export function roleOf(place: string): Role | undefined {
   if (frame !== undefined && !(PURE_SUFFIX.test(name) && frame === 'upkeep')) {
     return { kind: frame, slice: folder, name };
   }
-  if (PURE_SUFFIX.test(name)) return { kind: 'pure', slice: folder, name };
+  const slice = SLICE_OF_ROOM[folder] ?? folder;
+  if (PURE_SUFFIX.test(name)) return { kind: 'pure', slice, name };
   const suffix = /\.(queries|routes|worker)\.ts$/.exec(name)?.[1];
-  return { kind: (suffix as Role['kind'] | undefined) ?? 'story', slice: folder, name };
+  return { kind: (suffix as Role['kind'] | undefined) ?? 'story', slice, name };
 }
 
 /** The suffix table: violations of a file of the server. */
@@ -189,6 +196,7 @@ function refusalOfOwn(entry: Import, role: Role, target: string): string | undef
   const isOwn = other.slice === role.slice;
   switch (role.kind) {
     case 'pure':
+      if (COLUMNS_SUFFIX.test(role.name)) return 'columns know lib/ alone';
       return entry.isType || other.kind === 'pure' ? undefined : 'it is pure';
     case 'queries':
       if (

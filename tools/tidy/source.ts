@@ -94,6 +94,33 @@ export function parsed(file: SourceFile): ParseResult {
 
 export type { Comment };
 
+/** A comment as a reader sees it: line comments that follow each other are one. */
+export interface CommentBlock {
+  /** Without its signs, each line trimmed, the lines joined by a blank. */
+  text: string;
+  /** Where it begins. */
+  offset: number;
+}
+
+/** The comments of a script in their order. */
+export function commentBlocks(file: SourceFile): CommentBlock[] {
+  const blocks: (CommentBlock & { end: number; isLine: boolean })[] = [];
+  for (const { type, value, start, end } of parsed(file).comments) {
+    const text = value
+      .split('\n')
+      .map((line) => line.replace(/^\s*\*?\s*/, '').trimEnd())
+      .join(' ')
+      .trim();
+    const last = blocks.at(-1);
+    const isLine = type === 'Line';
+    if (isLine && last?.isLine === true && /^\n[ \t]*$/.test(file.text.slice(last.end, start))) {
+      last.text += ` ${text}`;
+      last.end = end;
+    } else blocks.push({ text, offset: start, end, isLine });
+  }
+  return blocks.map(({ text, offset }) => ({ text, offset }));
+}
+
 /** One way in which a file names another module. */
 export interface Import {
   specifier: string;

@@ -8,8 +8,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
-import type { ErrorCode, Receipt } from '@muster/contract';
-import { errors } from '@muster/contract';
+import { type ErrorCode, errors, type Receipt } from '@muster/contract';
 import { type Io, main } from '../src/index.ts';
 
 export const TOKEN = `mst_op_${'t'.repeat(50)}`;

@@ -17,7 +17,7 @@ export const limits = {
   /** One report, decoded (contract §5). It is read as a stream: doubling it costs time only. */
   documentBytesMax: 4 * GiB,
   /** What of a report isn't read one by one (tool, rules, artifacts …): it is parsed as a whole and held. */
-  frameBytesMax: 64 * MiB,
+  envelopeBytesMax: 64 * MiB,
   /**
    * What the dependencies of one report are known by, each once: held until edges between them are resolved. A million of
    * them may take 250 bytes each, three times as much as most do.
@@ -77,7 +77,7 @@ export const limits = {
   uploadAnswerAfterHeadersMs: 25 * SECOND_MS,
   /** … and at most this long after its last byte. */
   uploadAnswerAfterBodyMs: 20 * SECOND_MS,
-  /** A stored answer comes again for this long to the same Idempotency-Key; a rehearsal is kept for no longer. */
+  /** A stored answer comes again for this long to the same Idempotency-Key; a dry run is kept for no longer. */
   idempotencyMs: 24 * HOUR_MS,
   idempotencyKeyCharsMax: 255,
   /** An answer that could not be written out comes again to the identical upload for this long. */

@@ -2,14 +2,13 @@
 // order: stop accepting, finish requests and the upload in work, flush presence, close the database.
 
 import type { AddressInfo } from 'node:net';
-import { limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
 import { agentCommandRoutes } from './commands/agent-commands.routes.ts';
 import type { CommandsDeps } from './commands/commands.ts';
 import { OfferCounts } from './commands/commands.rules.ts';
-import { renewLeasesOf, sweepCommands } from './commands/leases.ts';
-import { Wake } from './commands/wake.ts';
-import { WorkBoard } from './commands/work-board.ts';
+import { scansUnderWay } from './commands/scans-under-way.ts';
+import { Wake } from './commands/poll/wake.ts';
+import { PendingSummary } from './commands/pending-summary.ts';
 import type { Config } from './config.ts';
 import { ALIGN_EVERY_MS } from './db/database-clock.ts';
 import type { Database } from './db/db.ts';
@@ -25,12 +24,13 @@ import { readConsole } from './http/console-files.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import { serviceRoutes } from './http/service.routes.ts';
-import { type IngestRoutesDeps, ingestRoutes } from './ingest/ingest.routes.ts';
-import { IngestWorkers, releaseAll, WATCH_EVERY_MS, type WorkersDeps } from './ingest/workers.ts';
+import { type IngestRoutesDeps, ingestRoutes } from './uploads/ingest.routes.ts';
+import { IngestWorkers, releaseAll, type WorkersDeps } from './ingest/queue/workers.ts';
 import { agentKeyRoutes } from './keys/agent-keys.routes.ts';
 import { Authenticator } from './keys/authenticate.ts';
 import { CallerGate } from './keys/authenticated.ts';
 import { type FirstRun, firstRun } from './keys/first-run.ts';
+import { unreadyReason } from './keys/readiness.ts';
 import { loadMasterKey, type MasterKey, verifyMasterKey } from './keys/master-key.ts';
 import type { Clock } from './lib/clock.ts';
 import { DiskWatch, type FreeBytes, freeBytesOf } from './lib/disk-watch.ts';
@@ -44,8 +44,10 @@ import { runnerRoutes } from './operator/runners.routes.ts';
 import { scanListRoutes } from './operator/scans.routes.ts';
 import { uploadRoutes } from './operator/uploads.routes.ts';
 import { scanRoutes } from './scans/scans.routes.ts';
+import { presenceJob } from './upkeep/presence-job.ts';
 import { pruneJob } from './upkeep/prune.ts';
 import { type Job, Upkeep } from './upkeep/upkeep.ts';
+import { watchJobs } from './upkeep/watch-jobs.ts';
 import { VERSION } from './version.ts';
 
 export interface RunningApp {
@@ -134,33 +136,36 @@ async function wire(
   const workers = ingestWorkers(config, ports, threads);
   const uploads = { sealKey: keys.sealKey, hasUpload: () => workers.wake() };
   const commands = commandsOf(database, clock, log, presence, uploads);
-  const { board, wake } = commands;
+  const { pendingSummary, wake } = commands;
   const disk = await watchDisk(config, log, ports, database);
   const state = { stopping: false };
   const app = httpServer(config, clock, log, metrics);
-  const heartbeat = { presence, board, pace, metrics: series, configVersion: CONFIG_VERSION };
-  agentRoutes(app, gate, commands, heartbeat, {
-    database,
-    clock,
-    workers,
-    sealKey: keys.sealKey,
-    waitingBytesMax: config.uploadsWaitingMiBMax * 2 ** 20,
-    paceMs: () => workers.paceMs,
-    isStorageLow: () => disk?.isLow === true,
-  });
+  const isPresenceWritten = (): boolean => presence.healthy;
+  const readiness = { database, isPresenceWritten, isStopping: () => state.stopping };
+  const heartbeat = {
+    presence,
+    pendingSummary,
+    pace,
+    metrics: series,
+    configVersion: CONFIG_VERSION,
+  };
+  const isStorageLow = (): boolean => disk?.isLow === true;
+  const receive = { sealKey: keys.sealKey, database, clock, workers, isStorageLow };
+  agentRoutes(app, gate, commands, heartbeat, ingestDeps(config, receive));
   operatorRoutes(app, gate, authenticator, series, commands);
   serviceRoutes(app, gate, {
     version: VERSION,
     databaseKind: database.kind,
-    unready: async () => await unready(database, presence, state.stopping),
-    isStorageLow: () => disk?.isLow === true,
+    unready: async () => await unreadyReason(readiness),
+    isStorageLow,
     metricsText: metrics.text,
     metrics: config.metrics,
     console: readConsole(),
   });
   const upkeepJobs = [
-    ...jobs(config, clock, database, presence, series, authenticator, commands, metrics),
-    ...watchJobs(workers, disk, metrics, ports.alignClock),
+    presenceJob({ presence, series, authenticator, commands, metrics }),
+    pruneJob(database, clock, config),
+    ...watching(workers, disk, metrics, ports),
   ];
   const upkeep = new Upkeep(upkeepJobs, clock, log);
   const url = await listen(app, config);
@@ -177,6 +182,28 @@ async function wire(
     await stopAll(config, clock, log, parts);
   };
   return { url, firstRun: made, round: () => upkeep.round(), stop };
+}
+
+function ingestDeps(
+  { uploadsWaitingMiBMax }: Config,
+  deps: Pick<IngestRoutesDeps, 'database' | 'clock' | 'workers' | 'sealKey' | 'isStorageLow'>,
+): IngestRoutesDeps {
+  return {
+    ...deps,
+    waitingBytesMax: uploadsWaitingMiBMax * 2 ** 20,
+    paceMs: () => deps.workers.paceMs,
+    scansUnderWay: (...of) => scansUnderWay(deps.database, ...of),
+  };
+}
+
+function watching(
+  workers: IngestWorkers,
+  disk: DiskWatch | null,
+  { diskLooked: onDiskLooked }: Metrics,
+  { alignClock }: Ports,
+): Job[] {
+  const watchThreads = (): void => workers.watch();
+  return watchJobs({ watchThreads, alignClock, alignEveryMs: ALIGN_EVERY_MS, disk, onDiskLooked });
 }
 
 function agentRoutes(
@@ -221,9 +248,9 @@ function commandsOf(
 ): CommandsDeps {
   const unwritten = (runnerId: string) => presence.unwritten(runnerId);
   const offers = new OfferCounts();
-  const board = new WorkBoard(database, clock, unwritten, offers);
-  const wake = new Wake({ database, clock, log, board });
-  return { database, clock, board, wake, offers, unwritten, ...uploads };
+  const pendingSummary = new PendingSummary(database, clock, unwritten, offers);
+  const wake = new Wake({ database, clock, log, pendingSummary });
+  return { database, clock, pendingSummary, wake, offers, unwritten, ...uploads };
 }
 
 function ingestWorkers(
@@ -285,82 +312,6 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
   const { port, address, family } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
   return `${config.tlsCertFile === null ? 'http' : 'https'}://${host}:${port}`;
-}
-
-async function unready(
-  database: Database,
-  presence: PresenceBook,
-  stopping: boolean,
-): Promise<string | null> {
-  if (stopping) return 'The server is stopping.';
-  if (!presence.healthy) return 'Signs of life can not be stored just now.';
-  try {
-    await database.system().selectFrom('installation').select('id').execute();
-    return null;
-  } catch {
-    // Whatever the database says, the answer is the same; its own log has the reason.
-    return 'The database does not answer.';
-  }
-}
-
-function jobs(
-  config: Config,
-  clock: Clock,
-  database: Database,
-  presence: PresenceBook,
-  series: MetricBook,
-  authenticator: Authenticator,
-  commands: CommandsDeps,
-  metrics: Metrics,
-): Job[] {
-  return [
-    {
-      name: 'presence',
-      everyMs: limits.presenceFlushMs,
-      run: async () => {
-        const heardUntilMs = clock.nowMs();
-        try {
-          const signs = await presence.flush(authenticator.takeLastUsed());
-          metrics.presenceFlushed(true, signs.length, presence.takeRowWrites());
-          await renewLeasesOf(commands, signs);
-        } catch (error) {
-          metrics.presenceFlushed(false, 0, presence.takeRowWrites());
-          throw error;
-        }
-        await presence.watch();
-        await series.flush();
-        const since = presence.listeningSinceMs;
-        const { lost, expired } = await sweepCommands(commands, since, heardUntilMs);
-        metrics.commandsSwept(lost, expired);
-      },
-    },
-    pruneJob(database, clock, config),
-  ];
-}
-
-/** A disk fills within minutes at the fastest, and an ingest thread is given minutes, too. */
-function watchJobs(
-  workers: IngestWorkers,
-  disk: DiskWatch | null,
-  metrics: Metrics,
-  alignClock: () => Promise<void>,
-): Job[] {
-  const time: Job = { name: 'clock', everyMs: ALIGN_EVERY_MS, run: alignClock };
-  const threads: Job = {
-    name: 'ingest threads',
-    everyMs: WATCH_EVERY_MS,
-    run: async () => workers.watch(),
-  };
-  if (disk === null) return [threads, time];
-  const space: Job = {
-    name: 'disk',
-    everyMs: WATCH_EVERY_MS,
-    run: async () => {
-      await disk.look();
-      metrics.diskLooked(disk.freeBytes ?? 0, disk.isLow);
-    },
-  };
-  return [threads, time, space];
 }
 
 /** How long answers that are being written may take when everything else has stopped. */

@@ -2,8 +2,7 @@
 // reference; units are in the names. Nothing else in the server reads the environment.
 
 import { isIP } from 'node:net';
-import type { LogLevel } from './lib/log.ts';
-import { Secret } from './lib/log.ts';
+import { type LogLevel, Secret } from './lib/log.ts';
 
 export interface Config {
   readonly host: string;

@@ -2,7 +2,7 @@
 
 import { ConfigError } from './config.ts';
 import { MigrationError } from './db/migrate.ts';
-import { DatabaseInUseError } from './db/sqlite-lock.ts';
+import { DatabaseInUseError } from './db/sqlite/lock.ts';
 import { MasterKeyError } from './keys/master-key.ts';
 
 export function explain(error: unknown): string {

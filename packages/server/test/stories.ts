@@ -5,7 +5,7 @@ import { createLogger } from '../src/lib/log.ts';
 import { Authenticator, type RunnerCaller } from '../src/keys/authenticate.ts';
 import { CallerGate } from '../src/keys/authenticated.ts';
 import { OfferCounts } from '../src/commands/commands.rules.ts';
-import { WorkBoard } from '../src/commands/work-board.ts';
+import { PendingSummary } from '../src/commands/pending-summary.ts';
 import { type Database, type Db, openDatabase } from '../src/db/db.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { heartbeat, type HeartbeatDeps } from '../src/heartbeat/heartbeat.ts';
@@ -13,9 +13,8 @@ import { MetricBook } from '../src/heartbeat/metrics.ts';
 import { Pace } from '../src/heartbeat/pace.ts';
 import { PresenceBook } from '../src/heartbeat/presence.ts';
 import { loadFactor } from '../src/heartbeat/presence.rules.ts';
-import { findRunner, type RunnerRow } from '../src/keys/runners.ts';
+import { createRunner, findRunner, type RunnerRow } from '../src/keys/runners.ts';
 import { insertTenant } from '../src/keys/installation.queries.ts';
-import { createRunner } from '../src/keys/runners.ts';
 import type { Clock } from '../src/lib/clock.ts';
 import { newId, type TenantId } from '../src/lib/ids.ts';
 import { type Backend, emptyPlace } from './harness.ts';
@@ -139,7 +138,7 @@ export class ServerNode {
     this.gate = new CallerGate(this.authenticator, presence, clock);
     this.deps = {
       presence,
-      board: new WorkBoard(
+      pendingSummary: new PendingSummary(
         database,
         clock,
         (runnerId) => presence.unwritten(runnerId),

@@ -3,16 +3,16 @@
 
 import { type Command, endpoints, type ReplyOf } from '@muster/contract';
 import { REFRESH_MS, request, useMayChange, useOne } from '../api.ts';
-import { CancelCommandButton, isCancelable } from '../components/cancel-command.tsx';
-import { LogSection } from '../components/command-log.tsx';
-import { UploadsSection } from '../components/command-uploads.tsx';
-import { WaitingSection } from '../components/command-waiting.tsx';
+import { CancelCommandButton, isCancelable } from '../components/commands/cancel-command.tsx';
+import { LogSection } from '../components/commands/command-log.tsx';
+import { UploadsSection } from '../components/commands/command-uploads.tsx';
+import { WaitingSection } from '../components/commands/command-waiting.tsx';
 import { type Fact, Facts, Section } from '../components/facts.tsx';
 import { Foreign, ForeignBlock } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { OneView } from '../components/one-view.tsx';
-import { RunnerLink } from '../components/runner-link.tsx';
-import { StateTag } from '../components/tags.tsx';
+import { RunnerLink } from '../components/runners/runner-link.tsx';
+import { StateTag } from '../components/findings/tags.tsx';
 import { Ago, Time } from '../components/time.tsx';
 import { jsonText, words } from '../format.ts';
 import { hrefTo } from '../route.ts';

@@ -3,15 +3,15 @@
 
 import { COMMAND_STATUSES, type Command, endpoints } from '@muster/contract';
 import { REFRESH_MS, request, useList, useMayChange } from '../api.ts';
-import { CancelCommandButton, isCancelable } from '../components/cancel-command.tsx';
+import { CancelCommandButton, isCancelable } from '../components/commands/cancel-command.tsx';
 import type { Column } from '../components/data-table.tsx';
 import { ChoiceFilter, FilterBar, PinnedFilter, TextFilter } from '../components/filters.tsx';
 import { Foreign } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { ListView } from '../components/list-view.tsx';
-import { NewCommandButton } from '../components/new-command.tsx';
-import { RunnerLink } from '../components/runner-link.tsx';
-import { StateTag } from '../components/tags.tsx';
+import { NewCommandButton } from '../components/commands/new-command.tsx';
+import { RunnerLink } from '../components/runners/runner-link.tsx';
+import { StateTag } from '../components/findings/tags.tsx';
 import { Time } from '../components/time.tsx';
 import { words } from '../format.ts';
 import { hrefTo, wordOf } from '../route.ts';

@@ -8,8 +8,8 @@ import { ChoiceFilter, FilterBar, PinnedFilter, TextFilter } from '../components
 import { Foreign } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { ListView } from '../components/list-view.tsx';
-import { StatusButton } from '../components/status-form.tsx';
-import { SeverityTag, StateTag } from '../components/tags.tsx';
+import { StatusButton } from '../components/findings/status-form.tsx';
+import { SeverityTag, StateTag } from '../components/findings/tags.tsx';
 import { Time } from '../components/time.tsx';
 import { placeText, shortId } from '../format.ts';
 import { hrefTo, wordOf } from '../route.ts';

@@ -9,7 +9,7 @@ import { ChoiceFilter, FilterBar, TextFilter } from '../components/filters.tsx';
 import { Foreign } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { ListView } from '../components/list-view.tsx';
-import { StateTag } from '../components/tags.tsx';
+import { StateTag } from '../components/findings/tags.tsx';
 import { Ago } from '../components/time.tsx';
 import { hrefTo, wordOf } from '../route.ts';
 

@@ -8,9 +8,9 @@ import { Facts, Section } from '../components/facts.tsx';
 import { Foreign, ForeignBlock } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { OneView } from '../components/one-view.tsx';
-import { RunnerActions } from '../components/runner-actions.tsx';
-import { KeysSection } from '../components/runner-keys.tsx';
-import { StateTag } from '../components/tags.tsx';
+import { RunnerActions } from '../components/runners/runner-actions.tsx';
+import { KeysSection } from '../components/runners/runner-keys.tsx';
+import { StateTag } from '../components/findings/tags.tsx';
 import { Ago, Time } from '../components/time.tsx';
 import { jsonText, numberText } from '../format.ts';
 import { hrefTo } from '../route.ts';
@@ -21,7 +21,7 @@ import { hrefTo } from '../route.ts';
  */
 const MetricsSection = lazy(async () => {
   try {
-    const { MetricsSection: section } = await import('../components/runner-metrics.tsx');
+    const { MetricsSection: section } = await import('../components/runners/runner-metrics.tsx');
     return { default: section };
   } catch (error) {
     if (!(error instanceof Error)) throw error;

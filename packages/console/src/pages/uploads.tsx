@@ -9,8 +9,8 @@ import { ChoiceFilter, FilterBar, PinnedFilter } from '../components/filters.tsx
 import { Foreign } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { ListView } from '../components/list-view.tsx';
-import { RunnerLink } from '../components/runner-link.tsx';
-import { StateTag } from '../components/tags.tsx';
+import { RunnerLink } from '../components/runners/runner-link.tsx';
+import { StateTag } from '../components/findings/tags.tsx';
 import { Time } from '../components/time.tsx';
 import { bytesText, countText, numberText, words } from '../format.ts';
 import { hrefTo, wordOf } from '../route.ts';

@@ -110,7 +110,7 @@ export const validateReport = endpoint({
   description:
     'A dry run of the whole path: the document is read, judged and matched with what is stored now, and answered as it ' +
     'would be, with 200 in the place of 201. No finding, asset or event changes. The bytes are deleted with the answer; ' +
-    'what stays, for 24 hours, is the upload with its receipt, marked `rehearsal` in its context.',
+    'what stays, for 24 hours, is the upload with its receipt, marked `dryRun` in its context.',
   query: UploadQuery,
   bodyKind: 'stream',
   body: CtisReport,

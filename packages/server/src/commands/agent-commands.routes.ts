@@ -7,9 +7,9 @@ import { waitOf, whileConnected } from '../http/wait.ts';
 import type { Caller } from '../keys/authenticate.ts';
 import type { RunnerEvent } from './command.machine.ts';
 import { runnerCommand } from './command.view.format.ts';
-import { appendLog } from './command-log.ts';
+import { appendLog } from './log/command-log.ts';
 import { type CommandsDeps, transition, type TransitionInput } from './commands.ts';
-import { poll } from './poll.ts';
+import { poll } from './poll/poll.ts';
 import { reportProgress } from './progress.ts';
 
 /** Out of range or unreadable: the nearest bound or the default (RP §5.1). */

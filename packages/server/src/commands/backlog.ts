@@ -1,6 +1,6 @@
 // How many commands a tenant may have waiting: a loop that creates them must not fill the table. Counted where lists are,
 // now and then, and in between by what is created here; so the bound is kept to about what several nodes create in that
-// time. Kept by the work board.
+// time. Kept by the work pendingSummary.
 
 import { limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';

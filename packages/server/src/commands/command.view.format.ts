@@ -10,7 +10,7 @@ import {
 } from '@muster/contract';
 import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
 import type { AttemptRow, CommandRow } from './command.queries.ts';
-import type { LogRow } from './command-log.queries.ts';
+import type { LogRow } from './log/command-log.queries.ts';
 import type { LinkedUpload } from './command-uploads.queries.ts';
 import { parseTarget } from './eligibility.rules.ts';
 

@@ -27,17 +27,17 @@ import {
   updateAttempt,
 } from './command.queries.ts';
 import { leaseMs, type OfferCounts, storedResult, truncateUtf8 } from './commands.rules.ts';
-import { type CleanScan, cleanScanOf } from '../ingest/clean-scan.rules.ts';
-import { receiveCleanScan } from '../ingest/clean-scans.ts';
+import { type CleanScan, cleanScanOf } from '../ingest/formats/common/clean-scan.rules.ts';
+import { receiveCleanScan } from '../uploads/clean-scans.ts';
 import { isEligible } from './eligibility.rules.ts';
 import { type ProfileDeps, runnerWithProfile } from './profiles.ts';
-import type { Wake } from './wake.ts';
-import type { WorkBoard } from './work-board.ts';
+import type { Wake } from './poll/wake.ts';
+import type { PendingSummary } from './pending-summary.ts';
 
 export interface CommandsDeps extends ProfileDeps {
   readonly database: Database;
   readonly clock: Clock;
-  readonly board: WorkBoard;
+  readonly pendingSummary: PendingSummary;
   readonly offers: OfferCounts;
   readonly wake: Wake;
   /** Seals the uploads that stand for clean scans. */
@@ -115,10 +115,10 @@ function noteCall(
 
 /** After the commit: whoever waits for this command, or shows it, hears that it moved. */
 export function announce(
-  deps: Pick<CommandsDeps, 'board' | 'wake' | 'clock'>,
+  deps: Pick<CommandsDeps, 'pendingSummary' | 'wake' | 'clock'>,
   row: CommandRow,
 ): void {
-  deps.board.changed(row.tenant_id);
+  deps.pendingSummary.changed(row.tenant_id);
   deps.wake.told(row.tenant_id, row.id);
   if (row.status === 'pending' && row.ready_at <= deps.clock.nowMs()) deps.wake.ready(row);
 }

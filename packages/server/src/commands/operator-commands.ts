@@ -106,7 +106,7 @@ export async function createCommand(
     log_bytes: 0,
     log_dropped: 0,
   };
-  await deps.board.admit(tenantId);
+  await deps.pendingSummary.admit(tenantId);
   await deps.database.transaction(tenantId, async (tx) => {
     const runner = runnerId === null ? null : await findRunner(tx, tenantId, runnerId);
     if (runner === undefined || runner?.admin === 'revoked') {

@@ -3,13 +3,8 @@
 
 import type { Database } from '../db/db.ts';
 import type { TenantId } from '../lib/ids.ts';
+import type { ScanUnderWay } from '../uploads/receive.ts';
 import { findCommand, heldScans, lastAttemptOf } from './command.queries.ts';
-
-/** A scan as its command describes it; `payload` as the operator wrote it. */
-export interface ScanUnderWay {
-  readonly commandId: string;
-  readonly payload: Readonly<Record<string, unknown>>;
-}
 
 /** More at once are told apart by nobody. */
 const HELD_MAX = 20;

@@ -4,8 +4,8 @@
 
 import type { Transferable } from 'node:worker_threads';
 import type { Kysely } from 'kysely';
-import type { PostgresWorkerData } from './postgres.ts';
-import { openSqlite, openSqliteInWorker, type SqliteWorkerData } from './sqlite.ts';
+import type { PostgresWorkerData } from './postgres/postgres.ts';
+import { openSqlite, openSqliteInWorker, type SqliteWorkerData } from './sqlite/sqlite.ts';
 import type { Tables } from './tables.ts';
 
 /** What query functions take: a scope's instance or a transaction. */
@@ -89,13 +89,13 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const { url, directory, poolMax, lock = true, onEvent = () => {} } = config;
   if (url === null) return await openSqlite(directory, lock);
   // Loaded where it is used: an embedded database needs no driver of PostgreSQL, nor does each of its workers.
-  const { openPostgres } = await import('./postgres.ts');
+  const { openPostgres } = await import('./postgres/postgres.ts');
   return await openPostgres({ kind: 'postgres', url, poolMax }, onEvent);
 }
 
 /** Opens the same database inside a worker thread, from what `workerData` gave it. */
 export async function openInWorker(data: WorkerData['data']): Promise<Database> {
   if ('port' in data) return openSqliteInWorker(data);
-  const { openPostgres } = await import('./postgres.ts');
+  const { openPostgres } = await import('./postgres/postgres.ts');
   return await openPostgres(data, () => {});
 }

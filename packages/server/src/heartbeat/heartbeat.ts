@@ -1,7 +1,7 @@
 // POST /heartbeat: a sign of life, the runner's own words kept, and the doorbell (contract §3, RP §4.3).
 
 import type { HeartbeatReply } from '@muster/contract';
-import type { WorkBoard } from '../commands/work-board.ts';
+import type { PendingSummary } from '../commands/pending-summary.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
 import { Problem } from '../lib/problem.ts';
 import { decodeHeartbeat } from './heartbeat.decode.ts';
@@ -11,7 +11,7 @@ import type { PresenceBook } from './presence.ts';
 
 export interface HeartbeatDeps {
   readonly presence: PresenceBook;
-  readonly board: WorkBoard;
+  readonly pendingSummary: PendingSummary;
   readonly pace: Pace;
   readonly metrics: MetricBook;
   /** Digest of what the server governs for this runner; 16 hex digits. */
@@ -35,7 +35,7 @@ export async function heartbeat(
     .toLowerCase()
     .split(/[\s,]+/)
     .includes('doorbell');
-  const work = await deps.board.workOf(caller.tenantId, caller.runnerId);
+  const work = await deps.pendingSummary.workOf(caller.tenantId, caller.runnerId);
   const mayClaim = !caller.paused && caller.scopes.includes('commands');
   const waiting = work.pending > 0 && mayClaim;
   // What a client keeps ignoring still waits for it, but nobody hurries for it.

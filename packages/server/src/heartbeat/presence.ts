@@ -14,7 +14,7 @@ import {
   entryOf,
   heardElsewhere,
   note,
-  setBack,
+  retryOrFail,
   signRow,
 } from './presence-entry.rules.ts';
 import {
@@ -171,9 +171,9 @@ export class PresenceBook {
   async watch(): Promise<number> {
     const nowMs = this.#clock.nowMs();
     // A clock set back also makes all differences meaningless until they are measured anew.
-    const isSetBack = nowMs < this.#lastRoundMs;
-    if (nowMs - this.#lastRoundMs > STALL_MS || isSetBack) this.#listeningSinceMs = nowMs;
-    if (isSetBack) for (const entry of this.#entries.values()) setBack(entry, nowMs);
+    const isRetried = nowMs < this.#lastRoundMs;
+    if (nowMs - this.#lastRoundMs > STALL_MS || isRetried) this.#listeningSinceMs = nowMs;
+    if (isRetried) for (const entry of this.#entries.values()) retryOrFail(entry, nowMs);
     const db = this.#database.system();
     const aheadMs = nowMs + AHEAD_MS;
     const watched = await watchedRunners(this.#database.systemLists(), nowMs, aheadMs);

@@ -2,9 +2,8 @@
 // total time limit (contract §2). Uploads are handed on as they arrive; everything else is read whole.
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { finished } from 'node:stream';
+import { finished, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Readable } from 'node:stream';
 import { limits } from '@muster/contract';
 import { decoderOf, type Encoding, ENCODINGS } from '../lib/decompress.ts';
 import { jsonFault, nestsDeeper } from '../lib/json-fault.ts';

@@ -1,8 +1,16 @@
 // Binds an endpoint of the contract to its handler: authenticated before anything of the body is read, validated
 // against the same schema that is printed as OpenAPI, answered with a status that the contract names.
 
-import type { Auth, BodyOf, Endpoint, ParamsOf, QueryOf, Role } from '@muster/contract';
-import { limits, ROLES } from '@muster/contract';
+import {
+  type Auth,
+  type BodyOf,
+  type Endpoint,
+  limits,
+  type ParamsOf,
+  type QueryOf,
+  type Role,
+  ROLES,
+} from '@muster/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../lib/problem.ts';
 import type { TokenBuckets } from '../lib/token-bucket.ts';

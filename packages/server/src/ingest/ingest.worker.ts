@@ -4,54 +4,16 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DatabaseClock } from '../db/database-clock.ts';
-import { type Database, openInWorker, type WorkerData } from '../db/db.ts';
+import { type Database, openInWorker } from '../db/db.ts';
 import { dbFailure } from '../db/db-errors.ts';
 import { present } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
-import { claimNext } from './claim.ts';
-import { Turns } from './fairness.rules.ts';
+import { claimNext } from './queue/claim.ts';
+import { Turns } from './queue/fairness.rules.ts';
 import { type IngestDeps, processUpload } from './ingest.ts';
-import { setBack } from './setbacks.ts';
-import type { ReaderDefect } from './unreadable.ts';
-import { type UploadRow } from './upload.queries.ts';
-
-export interface IngestWorkerData {
-  readonly database: WorkerData['data'];
-  readonly holder: string;
-  readonly sealKey: Uint8Array;
-  readonly secretKey: Uint8Array;
-  /** For tests: a module whose `probe` is called with every claimed upload, in this thread; it may crash or stall. */
-  readonly probe: string | null;
-  /** Whose upload ended the thread before this one: the others come first now. */
-  readonly servedLast: Served | null;
-}
-
-export type Served = Pick<UploadRow, 'tenant_id' | 'runner_id'>;
-
-export type Probe = (upload: UploadRow) => void;
-
-export type ToWorker = 'wake' | 'stop';
-
-export type FromWorker =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'claimed'; readonly from: Served }
-  /** The upload in work here goes on. */
-  | { readonly kind: 'progress' }
-  | {
-      readonly kind: 'ended';
-      readonly tenantId: string;
-      readonly uploadId: string;
-      readonly outcome: string;
-      readonly attempt: number;
-      readonly durationMs: number;
-    }
-  | ({ readonly kind: 'defect' } & ReaderDefect)
-  | {
-      readonly kind: 'fault';
-      readonly uploadId: string | null;
-      readonly message: string;
-      readonly stack: string;
-    };
+import { retryOrFail } from './finish/retry.ts';
+import type { FromWorker, IngestWorkerData, Probe, ToWorker } from './queue/worker-messages.ts';
+import { type UploadRow } from './store/upload.queries.ts';
 
 /** Without a wake-up (another node received it, or a retry is due) the queue is looked at this often. */
 const LOOK_MS = 1000;
@@ -134,7 +96,7 @@ async function giveBack(
 ): Promise<string> {
   while (true) {
     try {
-      return await setBack(deps, upload, why);
+      return await retryOrFail(deps, upload, why);
     } catch (error) {
       fault(upload.id, error);
       if (stopping) return 'lost';

@@ -172,7 +172,7 @@ export class Authenticator {
     return read;
   }
 
-  /** Notes that a good key lacks the scope for what it was used for. */
+  /** Warnings that a good key lacks the scope for what it was used for. */
   outOfScope(keyId: string, from: string): void {
     this.#refuse('scope', keyId, from);
   }

@@ -1,21 +1,26 @@
 // The gate of the HTTP layer: who is calling, and the sign of life that every authenticated call of a runner is.
 
 import { limits } from '@muster/contract';
-import type { PresenceBook } from '../heartbeat/presence.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { RunnerId, TenantId } from '../lib/ids.ts';
 import { TokenBuckets } from '../lib/token-bucket.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { KeyKind } from './key.format.ts';
 
+/** Takes note that a runner is alive. `isCi`: its key takes no commands, so it is one of a pipeline. */
+export interface SignsOfLife {
+  seen(tenantId: TenantId, runnerId: RunnerId, isCi: boolean): Promise<void>;
+}
+
 export class CallerGate {
   readonly failures = new TokenBuckets(limits.authFailureBurst, limits.authFailureEveryMs);
   readonly #authenticator: Authenticator;
-  readonly #presence: PresenceBook;
+  readonly #signs: SignsOfLife;
   readonly #clock: Clock;
 
-  constructor(authenticator: Authenticator, presence: PresenceBook, clock: Clock) {
+  constructor(authenticator: Authenticator, signs: SignsOfLife, clock: Clock) {
     this.#authenticator = authenticator;
-    this.#presence = presence;
+    this.#signs = signs;
     this.#clock = clock;
   }
 
@@ -35,6 +40,6 @@ export class CallerGate {
     if (caller.kind !== 'runner') return;
     // A key that may not take commands is one of a pipeline: when it falls silent, its job is done.
     const isCi = !caller.scopes.includes('commands');
-    await this.#presence.seen(caller.tenantId, caller.runnerId, isCi);
+    await this.#signs.seen(caller.tenantId, caller.runnerId, isCi);
   }
 }

@@ -1,5 +1,5 @@
 // The decoders of the Content-Encodings that are understood (contract §2), with their bounds. The caller bounds what
-// comes out. Used for request bodies (http/body.ts) and for stored uploads (ingest/document.ts).
+// comes out. Used for request bodies (http/body.ts) and for stored uploads (ingest/document/document.ts).
 
 import type { Transform } from 'node:stream';
 import {

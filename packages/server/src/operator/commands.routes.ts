@@ -3,7 +3,7 @@
 import { endpoints, limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
 import { attemptView, operatorCommand, uploadOfCommand } from '../commands/command.view.format.ts';
-import { readLog } from '../commands/command-log.ts';
+import { readLog } from '../commands/log/command-log.ts';
 import { type CommandsDeps } from '../commands/commands.ts';
 import {
   cancelCommand,

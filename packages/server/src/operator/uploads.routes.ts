@@ -3,8 +3,8 @@
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
 import { answer, type Gate, route } from '../http/route.ts';
-import { rejectionView, uploadView } from '../ingest/upload.view.format.ts';
-import { listRejections, listUploads, showUpload } from '../ingest/uploads.ts';
+import { rejectionView, uploadView } from '../uploads/upload.view.format.ts';
+import { listRejections, listUploads, showUpload } from '../uploads/uploads.ts';
 import type { Caller } from '../keys/authenticate.ts';
 import type { OperatorDeps } from './deps.ts';
 import { cursorOf, limitOf, pageOf } from './page.ts';

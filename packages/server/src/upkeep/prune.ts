@@ -4,7 +4,7 @@ import { CommandHistory } from '../commands/command-history.ts';
 import type { Database } from '../db/db.ts';
 import { sweepAcceptances } from '../findings/findings.ts';
 import { thinMetrics } from '../heartbeat/metrics.ts';
-import { pruneUploads } from '../ingest/retention.ts';
+import { pruneUploads } from '../ingest/store/retention.ts';
 import { pruneUnusedKeys } from '../keys/unused-keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sweepScans } from '../scans/scans.ts';

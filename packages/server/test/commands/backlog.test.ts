@@ -7,8 +7,8 @@ import type { CommandRow } from '../../src/commands/command.queries.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
 import { sweepCommands } from '../../src/commands/leases.ts';
 import { cancelCommand, createCommand } from '../../src/commands/operator-commands.ts';
-import { poll } from '../../src/commands/poll.ts';
-import { WorkBoard } from '../../src/commands/work-board.ts';
+import { poll } from '../../src/commands/poll/poll.ts';
+import { PendingSummary } from '../../src/commands/pending-summary.ts';
 import type { Database, Db } from '../../src/db/db.ts';
 import { administerRunner } from '../../src/keys/runners.ts';
 import { newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
@@ -68,7 +68,7 @@ for (const [name, urlOf] of DATABASES) {
       return (await poll(by, holder, wish)).map(({ id }) => id);
     };
     const pending = async (): Promise<number> =>
-      (await node.board.workOf(stage.tenantId, runnerId)).pending;
+      (await node.pendingSummary.workOf(stage.tenantId, runnerId)).pending;
 
     test('what waits for others, or for later, is not in the way of what is due', async () => {
       const model = await create({ runner_id: busy, priority: 'critical' });
@@ -119,8 +119,8 @@ for (const [name, urlOf] of DATABASES) {
 
     test('there is an end to what may wait, until some of it doesn’t any more', async () => {
       const tenantId = newId<TenantId>(clock.nowMs());
-      const board = new WorkBoard(stage.database, clock, () => null, node.offers, 3);
-      const small = { ...node, board };
+      const pendingSummary = new PendingSummary(stage.database, clock, () => null, node.offers, 3);
+      const small = { ...node, pendingSummary };
       await stage.database
         .system()
         .insertInto('tenant')

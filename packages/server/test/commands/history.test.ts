@@ -12,7 +12,7 @@ import {
 } from '../../src/commands/command-history.ts';
 import { createCommand } from '../../src/commands/operator-commands.ts';
 import { insertRows } from '../../src/db/dialect.ts';
-import type { UploadRow } from '../../src/ingest/upload.queries.ts';
+import type { UploadRow } from '../../src/ingest/store/upload.queries.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { TestClock } from '../harness.ts';
 import { copiesOf, DATABASES, newRunnerId, nodeOn, type Stage, stageOn } from './stage.ts';

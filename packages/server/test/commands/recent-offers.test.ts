@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RecentOffers } from '../../src/commands/recent-offers.ts';
+import { RecentOffers } from '../../src/commands/poll/recent-offers.ts';
 
 const free = { tenant_id: 't', id: 'c', runner_id: null, target: null };
 

@@ -5,8 +5,8 @@ import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import type { CommandRow } from '../../src/commands/command.queries.ts';
 import { OfferCounts } from '../../src/commands/commands.rules.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
-import { Wake } from '../../src/commands/wake.ts';
-import { WorkBoard } from '../../src/commands/work-board.ts';
+import { Wake } from '../../src/commands/poll/wake.ts';
+import { PendingSummary } from '../../src/commands/pending-summary.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { insertRows } from '../../src/db/dialect.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -49,11 +49,11 @@ export async function stageOn(url: string | null): Promise<Stage> {
 export function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
   const unwritten = () => null;
   const offers = new OfferCounts();
-  const board = new WorkBoard(database, clock, unwritten, offers);
-  const wake = new Wake({ database, clock, log: createLogger('silent'), board });
+  const pendingSummary = new PendingSummary(database, clock, unwritten, offers);
+  const wake = new Wake({ database, clock, log: createLogger('silent'), pendingSummary });
   wake.start();
   const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
-  return { database, clock, board, wake, offers, unwritten, ...uploads };
+  return { database, clock, pendingSummary, wake, offers, unwritten, ...uploads };
 }
 
 export async function newRunnerId({ database, tenantId }: Stage): Promise<RunnerId> {

@@ -120,7 +120,7 @@ test('the end of the writer thread is the end of the process, with its reason', 
   });
   const [code] = await once(child, 'close');
   assert.notEqual(code, 0);
-  assert.match(said, /the SQLite thread .*sqlite-writer\.worker\.ts ended/);
+  assert.match(said, /the SQLite thread .*sqlite.writer\.worker\.ts ended/);
   await remove();
 });
 

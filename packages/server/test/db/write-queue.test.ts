@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { SqliteConnection } from '../../src/db/sqlite-connection.ts';
-import { createPrivateFile } from '../../src/db/sqlite-lock.ts';
-import { NO_ROWS, packRows, type Reply } from '../../src/db/sqlite-wire.ts';
-import { type Client, TRANSACTION_IDLE_MS, WriteQueue } from '../../src/db/sqlite-write-queue.ts';
+import { SqliteConnection } from '../../src/db/sqlite/connection.ts';
+import { createPrivateFile } from '../../src/db/sqlite/lock.ts';
+import { NO_ROWS, packRows, type Reply } from '../../src/db/sqlite/wire.ts';
+import { type Client, TRANSACTION_IDLE_MS, WriteQueue } from '../../src/db/sqlite/write-queue.ts';
 import { temporaryDirectory } from './fixture.ts';
 
 /**

@@ -49,7 +49,8 @@ test('every direct dependency of the server is named in a decision', () => {
 
 test('docs/reading-a-receipt.md names every warning and rejection code that the readers give', () => {
   const folder = 'packages/server/src/ingest/';
-  const sources = readdirSync(new URL(folder, ROOT)).map((name) => read(`${folder}${name}`));
+  const names = readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' });
+  const sources = names.filter((name) => name.endsWith('.ts')).map((name) => read(folder + name));
   const patterns = [
     /\.warn\((?:`[^`]*`|'[^']*'|\w+), '([a-z_]+)'/g,
     /\bcode(?:: | = )'([a-z_]+)'/g,

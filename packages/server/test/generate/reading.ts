@@ -2,10 +2,10 @@
 // that exist, and an order that says nothing. Used by the property tests and by the fuzz run.
 
 import assert from 'node:assert/strict';
-import { DocumentRefused } from '../../src/ingest/draft.rules.ts';
-import { evidenceOf } from '../../src/ingest/evidence.rules.ts';
-import { Notes } from '../../src/ingest/report-notes.decode.ts';
-import { Survey } from '../../src/ingest/survey.rules.ts';
+import { DocumentRefused } from '../../src/ingest/report/report.rules.ts';
+import { evidenceOf } from '../../src/ingest/match/evidence.rules.ts';
+import { Warnings } from '../../src/ingest/json/warnings.decode.ts';
+import { ItemIndex } from '../../src/ingest/index/item-index.rules.ts';
 import {
   decode,
   drafts,
@@ -15,7 +15,7 @@ import {
   type ReadItem,
   resolve,
   warningCodes,
-} from '../ingest/readers.ts';
+} from '../ingest/formats/readers.ts';
 import type { Random } from './random.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 2);
@@ -93,17 +93,17 @@ const canonical = (value: unknown): string =>
   );
 
 function sums(format: Format, document: unknown): unknown {
-  const survey = new Survey(new Notes());
+  const itemIndex = new ItemIndex(new Warnings());
   for (const item of decode(format, document).items()) {
-    if (item.outcome !== 'finding') survey.take(item, null);
+    if (item.outcome !== 'finding') itemIndex.take(item, null);
     else {
       const draft = { ...item.draft, detail: () => item.draft.detail };
-      survey.takeFinding(draft, draft.suppressed, evidenceOf(draft, SECRET_KEY), true, 0);
+      itemIndex.takeFinding(draft, draft.suppressed, evidenceOf(draft, SECRET_KEY), true, 0);
     }
   }
-  survey.foldRepeats(survey.groups.map((_, group) => group));
+  itemIndex.foldRepeats(itemIndex.groups.map((_, group) => group));
   // Which rejections are shown, and where they stand, follows the order.
-  const { rejections: _, rejectionsByCode, ...counts } = survey.tally;
+  const { rejections: _, rejectionsByCode, ...counts } = itemIndex.tally;
   return { ...counts, codes: [...rejectionsByCode].sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
@@ -115,11 +115,11 @@ function withoutPointers(format: Format, document: unknown): string[] {
   return drafts(report)
     .map((draft) => {
       const target = draft.asset === null ? null : report.assets.usable[draft.asset]?.value;
-      const { producer, content, sameness } = evidenceOf(
+      const { producer, content, duplicateKey } = evidenceOf(
         { ...draft, detail: () => draft.detail },
         SECRET_KEY,
       );
-      const evidence = [producer, content, sameness].map((hash) => hash?.toString('hex'));
+      const evidence = [producer, content, duplicateKey].map((hash) => hash?.toString('hex'));
       return canonical({ ...draft, pointer: null, asset: target, evidence });
     })
     .sort();

@@ -5,18 +5,18 @@
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { limits } from '@muster/contract';
-import { countMembers, parseFrame, parseItem } from '../../src/ingest/document-parse.decode.ts';
+import { countMembers, parseEnvelope, parseItem } from '../../src/ingest/document/parse.decode.ts';
 import {
   ItemCutter,
   type ItemList,
   type ScannedItem,
-} from '../../src/ingest/document-items.decode.ts';
-import { DocumentFault, DocumentScanner } from '../../src/ingest/document-scan.decode.ts';
+} from '../../src/ingest/document/items.decode.ts';
+import { DocumentFault, DocumentScanner } from '../../src/ingest/document/scan.decode.ts';
 import { JsonCheck, type JsonFault, nestsDeeper } from '../../src/lib/json-fault.ts';
 
-/** A frame with empty lists of items, and the items of each list that has any. */
+/** A envelope with empty lists of items, and the items of each list that has any. */
 export interface Taken {
-  readonly frame: unknown;
+  readonly envelope: unknown;
   readonly lists: ReadonlyMap<string, readonly unknown[]>;
 }
 
@@ -48,10 +48,10 @@ export function itemsOf(
   return pieces.flatMap((piece) => cutter.push(piece));
 }
 
-/** As the server does it: the frame, then the items, each parsed alone. Throws DocumentFault. */
+/** As the server does it: the envelope, then the items, each parsed alone. Throws DocumentFault. */
 export function takenByScanner(pieces: readonly Buffer[]): Taken & { occurs: ItemList[] } {
   const first = scanned(pieces);
-  const { value: frame } = parseFrame(first);
+  const { value: envelope } = parseEnvelope(first);
   const lists = new Map<string, unknown[]>();
   for (const { list, index, bytes, members } of itemsOf(pieces, first)) {
     assert.ok(bytes !== null, 'no item of these documents is too large');
@@ -62,7 +62,7 @@ export function takenByScanner(pieces: readonly Buffer[]): Taken & { occurs: Ite
     assert.ok(members >= countMembers(value), 'as many members as the value has, or more');
     items.push(value);
   }
-  return { frame, lists, occurs: [...first.lists.values()] };
+  return { envelope, lists, occurs: [...first.lists.values()] };
 }
 
 /** Asserts everything that must hold for these bytes in these pieces; tells whether they are a document. */
@@ -85,8 +85,8 @@ export function assertScannedAlike(bytes: Buffer, pieces: readonly Buffer[]): 'd
   }
   assert.equal(fault, null, 'the check refuses what JSON.parse accepts');
   const expected = takenOut(whole);
-  const { frame, lists } = takenByScanner(pieces);
-  assert.deepEqual(frame, expected.frame);
+  const { envelope, lists } = takenByScanner(pieces);
+  assert.deepEqual(envelope, expected.envelope);
   for (const [pointer, items] of expected.lists) {
     assert.deepEqual(lists.get(pointer) ?? [], items, `the items of ${pointer}`);
   }
@@ -105,7 +105,7 @@ function assertNotTaken(pieces: readonly Buffer[], text: string): void {
     assert.ok(error instanceof DocumentFault, String((error as Error).stack));
     return;
   }
-  const { lists } = takenOut(taken.frame);
+  const { lists } = takenOut(taken.envelope);
   const hasStrays = taken.occurs.some(
     ({ pointer, occurrence }) => occurrence > 1 || !lists.has(pointer),
   );
@@ -151,14 +151,14 @@ const fieldsOf = (value: unknown): Fields | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 
 /** Takes the items out of a whole document (SARIF 2.1.0 §3.13.4, §3.13.5; CTIS, flat and wrapped), which is changed. */
-export function takenOut(frame: unknown): Taken {
+export function takenOut(envelope: unknown): Taken {
   const lists = new Map<string, readonly unknown[]>();
   const take = (holder: Fields | null, name: string, pointer: string): void => {
     if (holder === null || !Object.hasOwn(holder, name) || !Array.isArray(holder[name])) return;
     lists.set(pointer, holder[name] as unknown[]);
     holder[name] = [];
   };
-  const log = fieldsOf(frame);
+  const log = fieldsOf(envelope);
   for (const name of ['runs', 'inlineExternalProperties']) {
     const entries: unknown = log !== null && Object.hasOwn(log, name) ? log[name] : null;
     if (!Array.isArray(entries)) continue;
@@ -171,5 +171,5 @@ export function takenOut(frame: unknown): Taken {
     take(log, name, `/${name}`);
     take(fieldsOf(report), name, `/report/${name}`);
   }
-  return { frame, lists };
+  return { envelope, lists };
 }

@@ -204,7 +204,7 @@ update "upload" set "finished_at" = $1 where "state" = 'receiving' and "finished
 -- retention: next given up
 select "tenant_id", "id", "state" from "upload" where "state" = 'receiving' and "finished_at" is not null limit $1 for update skip locked
 
--- retention: next rehearsed
+-- retention: next ended dry run
 select "tenant_id", "id", "state" from "upload" where "rehearsal" = 1 and "raw_deleted_at" is null and "state" in ($1, $2, $3) limit $4 for update skip locked
 
 -- retention: next stale
@@ -219,7 +219,7 @@ delete from "upload_chunk" where "tenant_id" = $1 and "upload_id" = $2 and "seq"
 -- retention: some rejections
 delete from "upload_rejection" where "tenant_id" = $1 and "upload_id" = $2 and "seq" < (select min("first"."seq") + $3 as "end" from "upload_rejection" as "first" where "first"."tenant_id" = $4 and "first"."upload_id" = $5)
 
--- retention: some rehearsals
+-- retention: some dry runs
 with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and "raw_deleted_at" < $1 limit $2 for update skip locked) delete from "upload" where (tenant_id, id) in (select tenant_id, id from old)
 
 -- uploads: rejections
@@ -276,10 +276,10 @@ update "finding_ref" as "stored" set "last_seen_at" = "given"."last_seen_at", "l
 -- ingest: seen on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") select "tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id" from json_populate_recordset(null::"finding_ref", $1::json) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
--- ingest: sightings on the refs of one site
+-- ingest: sightings on the refs of one destination
 select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "finding_id" = any($2::uuid[]) and "ref_id" = any($3::uuid[])
 
--- ingest: sightings on the refs of several sites
+-- ingest: sightings on the refs of several destinations
 select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = $1 and "finding_id" = any($2::uuid[]) and ("ref_id" = any($3::uuid[])) is true
 
 -- ingest: gone from a ref

@@ -9,12 +9,12 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Dialect, DummyDriver, Kysely } from 'kysely';
 import { golden } from '../../../../tools/golden.ts';
-import * as commandLog from '../../src/commands/command-log.queries.ts';
+import * as commandLog from '../../src/commands/log/command-log.queries.ts';
 import * as history from '../../src/commands/command-history.queries.ts';
 import * as commandUploads from '../../src/commands/command-uploads.queries.ts';
 import * as commands from '../../src/commands/command.queries.ts';
 import * as pending from '../../src/commands/pending.queries.ts';
-import * as wake from '../../src/commands/wake.queries.ts';
+import * as wake from '../../src/commands/poll/wake.queries.ts';
 import type { Db } from '../../src/db/db.ts';
 import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
 import { IdPlugin } from '../../src/db/id-plugin.ts';
@@ -23,15 +23,15 @@ import * as findings from '../../src/findings/findings.queries.ts';
 import * as inventory from '../../src/findings/inventory.queries.ts';
 import * as metrics from '../../src/heartbeat/metrics.queries.ts';
 import * as presence from '../../src/heartbeat/presence.queries.ts';
-import * as components from '../../src/ingest/component.queries.ts';
-import * as ingested from '../../src/ingest/finding.queries.ts';
-import * as frame from '../../src/ingest/frame.queries.ts';
-import * as scopes from '../../src/ingest/scope.queries.ts';
-import * as links from '../../src/ingest/link.queries.ts';
-import * as rejections from '../../src/ingest/rejection.queries.ts';
-import * as retention from '../../src/ingest/retention.queries.ts';
-import * as work from '../../src/ingest/upload-work.queries.ts';
-import * as uploads from '../../src/ingest/upload.queries.ts';
+import * as components from '../../src/ingest/store/component.queries.ts';
+import * as ingested from '../../src/ingest/store/finding.queries.ts';
+import * as frame from '../../src/ingest/store/inventory.queries.ts';
+import * as scopes from '../../src/ingest/store/scope.queries.ts';
+import * as links from '../../src/ingest/store/link.queries.ts';
+import * as rejections from '../../src/ingest/store/rejection.queries.ts';
+import * as retention from '../../src/ingest/store/retention.queries.ts';
+import * as work from '../../src/ingest/store/upload-work.queries.ts';
+import * as uploads from '../../src/ingest/store/upload.queries.ts';
 import * as keyScopes from '../../src/keys/key-scopes.queries.ts';
 import * as keys from '../../src/keys/keys.queries.ts';
 import * as scans from '../../src/scans/scan-session.queries.ts';
@@ -162,12 +162,12 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'retention: give up one': (db) => retention.giveUp(db, ID, ID, 1),
   'retention: give up the quiet': (db) => retention.giveUpQuiet(db, 1, 2),
   'retention: next given up': (db) => retention.nextGivenUp(db),
-  'retention: next rehearsed': (db) => retention.nextRehearsed(db),
+  'retention: next ended dry run': (db) => retention.nextEndedDryRun(db),
   'retention: next stale': (db) => retention.nextStale(db, 1),
   'retention: unwanted now': (db) => retention.unwantedNow(db, ID, ID),
   'retention: some chunks': (db) => retention.deleteSomeChunks(db, ID, ID, 16),
   'retention: some rejections': (db) => retention.deleteSomeRejections(db, ID, ID, 16),
-  'retention: some rehearsals': (db) => retention.deleteSomeRehearsals(db, 1, 10),
+  'retention: some dry runs': (db) => retention.deleteSomeDryRuns(db, 1, 10),
   'uploads: rejections': (db) => rejections.rejectionsPage(db, ID, ID, -1, 10),
   'scopes: take': (db) => scopes.takeScopes(db, { tenant_id: ID, id: ID }, [SCOPE, SCOPE], 1, 2),
   'scopes: extend': (db) => scopes.extendScopes(db, ID, ID, 1, 2),
@@ -221,9 +221,9 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
         last_upload_id: ID,
       },
     ]),
-  'ingest: sightings on the refs of one site': (db) =>
+  'ingest: sightings on the refs of one destination': (db) =>
     ingested.sightingsOnRefs(db, ID, [ID, ID], [ID, ID]),
-  'ingest: sightings on the refs of several sites': (db) =>
+  'ingest: sightings on the refs of several destinations': (db) =>
     ingested.sightingsOnRefs(db, ID, [ID, ID, ID], [ID, ID]),
   'ingest: gone from a ref': (db) =>
     ingested.markAbsent(db, [{ tenant_id: ID, ref_id: ID, finding_id: ID }]),

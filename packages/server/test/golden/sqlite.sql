@@ -204,7 +204,7 @@ update "upload" set "finished_at" = ? where "state" = 'receiving' and "finished_
 -- retention: next given up
 select "tenant_id", "id", "state" from "upload" where "state" = 'receiving' and "finished_at" is not null limit ?
 
--- retention: next rehearsed
+-- retention: next ended dry run
 select "tenant_id", "id", "state" from "upload" where "rehearsal" = 1 and "raw_deleted_at" is null and "state" in (?, ?, ?) limit ?
 
 -- retention: next stale
@@ -219,7 +219,7 @@ delete from "upload_chunk" where "tenant_id" = ? and "upload_id" = ? and "seq" <
 -- retention: some rejections
 delete from "upload_rejection" where "tenant_id" = ? and "upload_id" = ? and "seq" < (select min("first"."seq") + ? as "end" from "upload_rejection" as "first" where "first"."tenant_id" = ? and "first"."upload_id" = ?)
 
--- retention: some rehearsals
+-- retention: some dry runs
 with "old" as (select "tenant_id", "id" from "upload" where "rehearsal" = 1 and "raw_deleted_at" < ? limit ?) delete from "upload" where (tenant_id, id) in (select tenant_id, id from old)
 
 -- uploads: rejections
@@ -276,10 +276,10 @@ update "finding_ref" set "last_seen_at" = ?, "last_commit" = ?, "last_upload_id"
 -- ingest: seen on a ref
 insert into "finding_ref" ("tenant_id", "ref_id", "finding_id", "present", "first_seen_at", "first_commit", "last_seen_at", "last_commit", "last_upload_id") values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("tenant_id", "finding_id", "ref_id") do update set "present" = excluded."present", "last_seen_at" = excluded."last_seen_at", "last_commit" = excluded."last_commit", "last_upload_id" = excluded."last_upload_id"
 
--- ingest: sightings on the refs of one site
+-- ingest: sightings on the refs of one destination
 select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?)) and "ref_id" in (select unhex(value, '-') from json_each(?))
 
--- ingest: sightings on the refs of several sites
+-- ingest: sightings on the refs of several destinations
 select "finding_id", "ref_id", "present", "last_upload_id" from "finding_ref" where "tenant_id" = ? and "finding_id" in (select unhex(value, '-') from json_each(?)) and ("ref_id" in (select unhex(value, '-') from json_each(?))) is true
 
 -- ingest: gone from a ref

@@ -140,7 +140,7 @@ const BOMBS = Object.entries(ENCODERS).map(
   ([name, encode]) => [name, encode(Buffer.alloc(BOMB_BYTES, ' '))] as const,
 );
 
-/** A frame with a window of 16 MiB. */
+/** A envelope with a window of 16 MiB. */
 const WIDE = zstdCompressSync(
   json({ version: '1.0', metadata: {}, filler: 'x'.repeat(17 * 1024 * 1024) }),
   { params: { [constants.ZSTD_c_windowLog]: 24, [constants.ZSTD_c_contentSizeFlag]: 0 } },
@@ -202,7 +202,7 @@ for (const [route, pathOf] of Object.entries(PATHS)) {
       }
     });
 
-    test(`${route} refuses a zstd frame that wants a window of more than 8 MiB`, async () => {
+    test(`${route} refuses a zstd envelope that wants a window of more than 8 MiB`, async () => {
       const answer = await post(await pathOf(), WIDE, { 'content-encoding': 'zstd' });
       assert.ok([400, 413].includes(answer.status), `${answer.status}: ${answer.text}`);
       problemOf(answer, answer.status === 400 ? 'invalid_encoding' : 'body_too_large');

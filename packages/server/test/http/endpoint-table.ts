@@ -3,9 +3,8 @@
 
 import { type Endpoint, endpointList, pathOf } from '@muster/contract';
 import { ctis, ctisFinding, sarif, sarifResult } from './reports.ts';
-import type { Fields, Sending } from './wire.ts';
+import { type Fields, ok, send, type Sending } from './wire.ts';
 import { move, newCommand, newKey, newRunner, keyIdOf, runnerCall, type World } from './world.ts';
-import { ok, send } from './wire.ts';
 
 /** Things of the tenant `own` that paths can name. */
 export interface Things {

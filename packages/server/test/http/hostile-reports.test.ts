@@ -120,8 +120,8 @@ describe('sizes', () => {
     problemOf(await post(report([crossed, item('crossed')].join())), 'invalid_json');
   });
 
-  test('a frame over the bound is refused', async () => {
-    const text = report(item('r'), `,"x":"${'x'.repeat(limits.frameBytesMax)}"`);
+  test('a envelope over the bound is refused', async () => {
+    const text = report(item('r'), `,"x":"${'x'.repeat(limits.envelopeBytesMax)}"`);
     problemOf(await post(text), 'body_too_large');
   });
 
@@ -146,7 +146,7 @@ describe('sizes', () => {
     assert.equal(receipt.findings.received, 0);
   });
 
-  test('bytes that are not UTF-8 are replaced, and told with the item and the frame that hold them', async () => {
+  test('bytes that are not UTF-8 are replaced, and told with the item and the envelope that hold them', async () => {
     const text = report([item('valid'), item('caf\u00ff'), item('plain')].join(), ',"x":"\u00ff"');
     const receipt = await receiptOf([Buffer.from(text, 'latin1')]);
     assert.equal(receipt.findings.created, 3);

@@ -2,7 +2,7 @@
 // says what becomes of its thread. Loaded into real ingest threads by tests (Ports.ingestProbe).
 
 import { existsSync } from 'node:fs';
-import type { Probe } from '../../src/ingest/ingest.worker.ts';
+import type { Probe } from '../../src/ingest/queue/worker-messages.ts';
 
 export const POISON_PROBE = import.meta.url;
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { limits } from '@muster/contract';
-import { WATCH_EVERY_MS } from '../../src/ingest/workers.ts';
+import { WATCH_EVERY_MS } from '../../src/ingest/queue/workers.ts';
 import { BACKENDS, eventually } from '../harness.ts';
 import { POISON_PROBE } from './poison.probe.ts';
 import { ctis, ctisFinding } from './reports.ts';

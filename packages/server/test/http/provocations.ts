@@ -1,8 +1,7 @@
 // One request for each documented error: by code where a code means the same everywhere, by endpoint and code
 // otherwise. Each makes what it needs, so that all can run side by side.
 
-import type { Endpoint, ErrorCode } from '@muster/contract';
-import { limits } from '@muster/contract';
+import { type Endpoint, type ErrorCode, limits } from '@muster/contract';
 import { callOf, type Things } from './endpoint-table.ts';
 import { eventually } from '../harness.ts';
 import { ctis, sarif } from './reports.ts';

@@ -1,7 +1,7 @@
 // The clock of a machine that is an hour ahead, for the thread that loads this: real ingest threads in tests do
 // (Ports.ingestProbe), before they ask for the time.
 
-import type { Probe } from '../../src/ingest/ingest.worker.ts';
+import type { Probe } from '../../src/ingest/queue/worker-messages.ts';
 
 const rightNowMs = Date.now;
 Date.now = () => rightNowMs() + 3_600_000;

@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { type RunnerEvent, TRANSITIONS } from '../../src/commands/command.machine.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
 import { OfferCounts } from '../../src/commands/commands.rules.ts';
-import { Wake } from '../../src/commands/wake.ts';
-import { WorkBoard } from '../../src/commands/work-board.ts';
+import { Wake } from '../../src/commands/poll/wake.ts';
+import { PendingSummary } from '../../src/commands/pending-summary.ts';
 import { openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { insertTenant } from '../../src/keys/installation.queries.ts';
@@ -189,11 +189,11 @@ before(async () => {
   await insertTenant(database.system(), { id: tenantId, name: 'test', created_at: 1 });
   const unwritten = () => null;
   const offers = new OfferCounts();
-  const board = new WorkBoard(database, clock, unwritten, offers);
-  const wake = new Wake({ database, clock, log: createLogger('silent'), board });
+  const pendingSummary = new PendingSummary(database, clock, unwritten, offers);
+  const wake = new Wake({ database, clock, log: createLogger('silent'), pendingSummary });
   const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
   stage = {
-    deps: { database, clock, board, wake, offers, unwritten, ...uploads },
+    deps: { database, clock, pendingSummary, wake, offers, unwritten, ...uploads },
     clock,
     tenantId,
     close: async () => {

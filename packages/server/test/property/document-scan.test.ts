@@ -6,12 +6,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '@muster/contract';
-import { ItemBounds } from '../../src/ingest/document-items.decode.ts';
+import { ItemBounds } from '../../src/ingest/document/items.decode.ts';
 import {
   DocumentFault,
   DocumentScanner,
   TooManyItems,
-} from '../../src/ingest/document-scan.decode.ts';
+} from '../../src/ingest/document/scan.decode.ts';
 import { assertScannedAlike, cut, itemsOf, takenByScanner } from '../generate/scanning.ts';
 
 const RUNS = 800;
@@ -106,7 +106,7 @@ const sizes = fc.oneof(
   fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 }),
 );
 
-test('a document gives the same frame and items as when it is parsed as a whole, however it is cut', () => {
+test('a document gives the same envelope and items as when it is parsed as a whole, however it is cut', () => {
   fc.assert(
     fc.property(anyDocument, sizes, (bytes, pieces) => {
       assert.equal(assertScannedAlike(bytes, cut(bytes, pieces)), 'document');
@@ -146,7 +146,7 @@ test('damaged bytes are a document or a fault exactly as JSON.parse says, and th
   );
 });
 
-test('nesting is allowed up to the limit: beyond it a frame is a fault, and an item isn’t read', () => {
+test('nesting is allowed up to the limit: beyond it a envelope is a fault, and an item isn’t read', () => {
   const { jsonDepthMax: max } = limits;
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
   const places: readonly (readonly [around: number, write: (text: string) => string])[] = [
@@ -180,8 +180,8 @@ test('of a list that comes twice the last one counts, and items are parsed alone
   const text =
     '{"findings":[1,{"a":1,"a":2}],"runs":[{"results":[1]},{"results":[2]}],' +
     '"runs":[{"results":[3],"res\\u0075lts":[4,5]}],"findings":[6]}';
-  const { frame, lists, occurs } = takenByScanner([Buffer.from(text)]);
-  assert.deepEqual(frame, { findings: [], runs: [{ results: [] }] });
+  const { envelope, lists, occurs } = takenByScanner([Buffer.from(text)]);
+  assert.deepEqual(envelope, { findings: [], runs: [{ results: [] }] });
   assert.deepEqual(lists.get('/findings'), [6]);
   assert.deepEqual(lists.get('/runs/0/results'), [4, 5]);
   const times = occurs.map(({ pointer, occurrence }) => [pointer, occurrence]);
@@ -211,12 +211,12 @@ test('entries of all lists together are as many as one upload may have', () => {
   assert.throws(() => scanned(half + 1), TooManyItems);
 });
 
-test('a frame over the bound is refused for its size before it is held', () => {
+test('a envelope over the bound is refused for its size before it is held', () => {
   const scanner = new DocumentScanner();
   const piece = Buffer.alloc(1024 * 1024, ' ');
   const push = (): void => {
     scanner.push(Buffer.from('{"x":['));
-    for (let sent = 0; sent <= limits.frameBytesMax; sent += piece.length) scanner.push(piece);
+    for (let sent = 0; sent <= limits.envelopeBytesMax; sent += piece.length) scanner.push(piece);
   };
   assert.throws(push, (error) => error instanceof DocumentFault && error.kind === 'size');
 });

@@ -7,22 +7,24 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { FINDING_OUTCOMES } from '@muster/contract';
 import fc from 'fast-check';
-import { evidenceOf } from '../../src/ingest/evidence.rules.ts';
+import { evidenceOf } from '../../src/ingest/match/evidence.rules.ts';
 import {
   CONTENT,
   EvidenceTable,
   type HashKind,
   PRODUCER,
   RAW,
-  SAMENESS,
-} from '../../src/ingest/evidence-table.rules.ts';
-import { match as matchRows, type MatchedBy } from '../../src/ingest/match.rules.ts';
-import { mustRefuse, noBatch, noFrame, receiptOf } from '../../src/ingest/receipt.rules.ts';
-import { Notes } from '../../src/ingest/report-notes.decode.ts';
-import { Survey } from '../../src/ingest/survey.rules.ts';
+  DUPLICATE_KEY,
+} from '../../src/ingest/match/evidence-table.rules.ts';
+import { match as matchRows, type MatchedBy } from '../../src/ingest/match/match.rules.ts';
+import { mustRefuse, receiptOf } from '../../src/ingest/finish/receipt.rules.ts';
+import { noBatch } from '../../src/ingest/reconcile/batch-counts.rules.ts';
+import { noListCounts } from '../../src/ingest/inventory/list-counts.rules.ts';
+import { Warnings } from '../../src/ingest/json/warnings.decode.ts';
+import { ItemIndex } from '../../src/ingest/index/item-index.rules.ts';
 import { randomOf } from '../generate/random.ts';
 import { sarifOf, sightsOf } from '../generate/reports.ts';
-import { decodeSarif, onlyDraft, sarif } from '../ingest/readers.ts';
+import { decodeSarif, onlyDraft, sarif } from '../ingest/formats/readers.ts';
 
 /** A finding by words that stand for its hashes. */
 interface MatchDraft {
@@ -30,10 +32,10 @@ interface MatchDraft {
   readonly line: number | null;
   readonly words: string;
   /** Equal for equal items. */
-  readonly sameness: string;
+  readonly duplicateKey: string;
 }
 
-/** As samenessOf makes it: words first, then the place, mixed with the evidence. */
+/** As duplicateKeyOf makes it: words first, then the place, mixed with the evidence. */
 function mixed(
   words: string,
   line: number | null,
@@ -56,7 +58,7 @@ function tableOf(all: readonly MatchDraft[]): EvidenceTable {
   for (const { evidence, words, line } of all) {
     const producer = evidence.producer === null ? null : hashOf(evidence.producer);
     const content = hashOf(evidence.content);
-    table.add({ producer, content, sameness: mixed(words, line, content, producer) }, line);
+    table.add({ producer, content, duplicateKey: mixed(words, line, content, producer) }, line);
   }
   return table;
 }
@@ -74,8 +76,12 @@ function match(some: readonly MatchDraft[], known: readonly MatchStored[]): Resu
   }));
   const absent = new Set(known.map((one) => one.id));
   matchRows(
-    { evidence: tableOf(some), open: new Uint8Array(some.length).fill(1), siteOf: () => 0 },
-    { evidence: tableOf(known), open: new Uint8Array(known.length).fill(1), siteOf: () => 0 },
+    { evidence: tableOf(some), open: new Uint8Array(some.length).fill(1), destinationOf: () => 0 },
+    {
+      evidence: tableOf(known),
+      open: new Uint8Array(known.length).fill(1),
+      destinationOf: () => 0,
+    },
     (row, found, by) => {
       const { id } = known[found] as MatchStored;
       assert.ok(absent.delete(id), 'a stored finding is used once');
@@ -93,25 +99,25 @@ const content = fc.constantFrom('c1', 'c2', 'c3');
 const line = fc.option(fc.integer({ min: 1, max: 5 }), { nil: null });
 const words = fc.constantFrom('one', 'two');
 
-/** As samenessOf does: evidence, line and words. */
+/** As duplicateKeyOf does: evidence, line and words. */
 const draft: fc.Arbitrary<MatchDraft> = fc
   .record({ producer, content, line, words })
   .map(({ producer, content, line, words }) => ({
     evidence: { producer, content },
     line,
     words,
-    sameness: `${producer} ${content} ${line} ${words}`,
+    duplicateKey: `${producer} ${content} ${line} ${words}`,
   }));
 
-/** A report's drafts: the survey folds equal ones, so none comes twice. */
-const drafts = fc.uniqueArray(draft, { selector: (one) => one.sameness, maxLength: 14 });
+/** A report's drafts: the itemIndex folds equal ones, so none comes twice. */
+const drafts = fc.uniqueArray(draft, { selector: (one) => one.duplicateKey, maxLength: 14 });
 /** Stored findings by their number; these may be equal, as two findings of former reports can become. */
 const stored = fc
   .array(draft, { maxLength: 14 })
   .map((all) => all.map((one, index): MatchStored => ({ ...one, id: `f${index}` })));
 
 const by = (all: readonly MatchDraft[], pairs: Result['pairs']): Map<string, string> =>
-  new Map(all.map((one, index) => [one.sameness, JSON.stringify(pairs[index])]));
+  new Map(all.map((one, index) => [one.duplicateKey, JSON.stringify(pairs[index])]));
 
 test('the order of a report decides nothing', () => {
   fc.assert(
@@ -129,7 +135,7 @@ test('the order of a report decides nothing', () => {
 test('the order in which findings are read decides nothing but which of two equal ones', () => {
   fc.assert(
     fc.property(drafts, stored, fc.nat(), (some, known, seed) => {
-      const likeness = new Map(known.map((one) => [one.id, one.sameness]));
+      const likeness = new Map(known.map((one) => [one.id, one.duplicateKey]));
       const shown = (result: Result): unknown[] =>
         result.pairs.map((pair) => [pair.by, likeness.get(pair.storedId ?? '') ?? null]);
       const shuffled = randomOf(seed).shuffled(known);
@@ -218,7 +224,7 @@ test('so it is with many that lines alone tell apart, however much longer one si
   const evidence = { producer: null, content: 'c' };
   const alike = fc
     .uniqueArray(fc.integer({ min: 1, max: 400 }), { maxLength: 200, size: 'max' })
-    .map((lines) => lines.map((line) => ({ evidence, line, words: 'w', sameness: `${line}` })));
+    .map((lines) => lines.map((line) => ({ evidence, line, words: 'w', duplicateKey: `${line}` })));
   const coins = fc.array(fc.boolean(), { minLength: 200, maxLength: 200 });
   fc.assert(
     fc.property(alike, alike, coins, (some, all, settled) => {
@@ -242,7 +248,7 @@ test('so it is with many that lines alone tell apart, however much longer one si
 const moved = (before: readonly number[], after: readonly number[]): (number | undefined)[] => {
   const at = (line: number): MatchDraft => {
     const evidence = { producer: null, content: 'c' };
-    return { evidence, line, words: 'one', sameness: `${line}` };
+    return { evidence, line, words: 'one', duplicateKey: `${line}` };
   };
   const known = before.map((line) => ({ ...at(line), id: String(line) }));
   const { pairs } = match(after.map(at), known);
@@ -264,7 +270,7 @@ test('equal items move together, as the lines of a file do', () => {
 test('words and content tell before lines do', () => {
   const one = (content: string, words: string, line: number): MatchDraft => {
     const evidence = { producer: 'the same in both files', content };
-    return { evidence, line, words, sameness: `${content} ${words} ${line}` };
+    return { evidence, line, words, duplicateKey: `${content} ${words} ${line}` };
   };
   const known = [
     { ...one('a.js', 'in a', 30), id: 'a' },
@@ -278,17 +284,17 @@ test('words and content tell before lines do', () => {
 });
 
 test('the same finding on very many assets repeats nothing, and is told apart at once', () => {
-  const survey = new Survey(new Notes());
+  const itemIndex = new ItemIndex(new Warnings());
   const draft = onlyDraft(decodeSarif(sarif([{ message: { text: 'the same on all of them' } }])));
   const evidence = evidenceOf({ ...draft, detail: () => draft.detail }, Buffer.alloc(32));
   // Compared each with each, this many would take minutes.
   const assets = Array.from({ length: 200_000 }, (_, asset) => asset);
   for (const asset of [...assets, 7]) {
     const sent = { ...draft, asset, detail: () => draft.detail };
-    survey.takeFinding(sent, false, evidence, true, 0);
+    itemIndex.takeFinding(sent, false, evidence, true, 0);
   }
-  const repeats = survey.foldRepeats(assets);
-  assert.equal(survey.tally.duplicate, 1);
+  const repeats = itemIndex.foldRepeats(assets);
+  assert.equal(itemIndex.tally.duplicate, 1);
   assert.equal(repeats.indexOf(1), assets.length);
 });
 
@@ -299,20 +305,20 @@ test('every item of a report has one outcome, and refused or not the receipt add
       const [sight] = sightsOf(random, 1, { defectsMin: 1, defectsMax: size, placesMax: 4 });
       if (sight === undefined) return;
       const document = sarifOf(random, sight);
-      const survey = new Survey(new Notes());
+      const itemIndex = new ItemIndex(new Warnings());
       for (const item of decodeSarif(document).items()) {
-        if (item.outcome !== 'finding') survey.take(item, null);
+        if (item.outcome !== 'finding') itemIndex.take(item, null);
         else {
           const draft = { ...item.draft, detail: () => item.draft.detail };
           const evidence = evidenceOf(draft, Buffer.alloc(32));
-          survey.takeFinding(draft, draft.suppressed, evidence, true, 0);
+          itemIndex.takeFinding(draft, draft.suppressed, evidence, true, 0);
         }
       }
-      const repeats = survey.foldRepeats(survey.groups.map((_, group) => group));
-      const { tally } = survey;
+      const repeats = itemIndex.foldRepeats(itemIndex.groups.map((_, group) => group));
+      const { tally } = itemIndex;
       const written = repeats.filter((mark) => mark === 0).length;
       assert.equal(written + tally.duplicate + tally.notProblem + tally.rejected, tally.received);
-      if (mustRefuse(tally, noFrame()) !== null) return;
+      if (mustRefuse(tally, noListCounts()) !== null) return;
       const { findings } = receiptOf({
         uploadId: 'u',
         scanId: 's',
@@ -320,10 +326,10 @@ test('every item of a report has one outcome, and refused or not the receipt add
         tool: null,
         tally,
         written: { ...noBatch(), created: written },
-        assets: noFrame(),
-        dependencies: noFrame(),
-        relationships: noFrame(),
-        endpoints: noFrame(),
+        assets: noListCounts(),
+        dependencies: noListCounts(),
+        relationships: noListCounts(),
+        endpoints: noListCounts(),
         resolved: 0,
         held: 0,
         warnings: [],
@@ -340,7 +346,7 @@ test('every item of a report has one outcome, and refused or not the receipt add
 test('evidence comes out of its stored form as it went in', () => {
   const bytes = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((b) => Buffer.from(b));
   const maybe = fc.option(bytes, { nil: null });
-  const row = fc.record({ producer: maybe, content: bytes, sameness: bytes, raw: maybe });
+  const row = fc.record({ producer: maybe, content: bytes, duplicateKey: bytes, raw: maybe });
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), (rows) => {
       const [table, read] = [new EvidenceTable(), new EvidenceTable()];
@@ -352,7 +358,7 @@ test('evidence comes out of its stored form as it went in', () => {
         const hashes: [HashKind, Buffer | null][] = [
           [PRODUCER, one.producer],
           [CONTENT, one.content],
-          [SAMENESS, one.sameness],
+          [DUPLICATE_KEY, one.duplicateKey],
           [RAW, one.raw],
         ];
         for (const [kind, hash] of hashes) {

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Loose, matchMoved } from '../../src/ingest/moved.rules.ts';
+import { type Loose, matchMoved } from '../../src/ingest/match/moved.rules.ts';
 
 const RUNS = { numRuns: 500 };
 
 const loose = fc.record({
-  site: fc.constantFrom(0, 1),
+  destination: fc.constantFrom(0, 1),
   line: fc.integer({ min: 1, max: 120 }),
   moved: fc.constantFrom(null, 'm1', 'm2'),
   names: fc.constantFrom<[string, string]>(['a/x', 'x'], ['b/x', 'x'], ['b/y', 'y']),
@@ -34,7 +34,7 @@ test('each is used once, by what both have', () => {
       const [used, found] = [new Set<number>(), new Set<number>()];
       matchMoved(drafts, stored, (draft, row, by) => {
         const [one, other] = [drafts[draft] as Loose, stored[row] as Loose];
-        assert.equal(one.site, other.site);
+        assert.equal(one.destination, other.destination);
         if (by === 'moved') assert.ok(one.moved !== null && one.moved === other.moved);
         else {
           assert.ok(one.inFile !== null && one.inFile === other.inFile);

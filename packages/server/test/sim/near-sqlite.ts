@@ -5,11 +5,11 @@
 import { EventEmitter } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
 import type { Database } from '../../src/db/db.ts';
-import { SqliteConnection } from '../../src/db/sqlite-connection.ts';
-import { SqlitePort } from '../../src/db/sqlite-port.ts';
-import type { Request } from '../../src/db/sqlite-wire.ts';
-import { type Client, done, flush, WriteQueue } from '../../src/db/sqlite-write-queue.ts';
-import { SqliteDatabase, type SqliteParts } from '../../src/db/sqlite.ts';
+import { SqliteConnection } from '../../src/db/sqlite/connection.ts';
+import { SqlitePort } from '../../src/db/sqlite/port.ts';
+import type { Request } from '../../src/db/sqlite/wire.ts';
+import { type Client, done, flush, WriteQueue } from '../../src/db/sqlite/write-queue.ts';
+import { SqliteDatabase, type SqliteParts } from '../../src/db/sqlite/sqlite.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 
 /** The end of a port that the writer thread has elsewhere. */

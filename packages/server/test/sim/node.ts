@@ -13,9 +13,9 @@ import {
 import { OfferCounts } from '../../src/commands/commands.rules.ts';
 import { renewLeasesOf, sweepCommands } from '../../src/commands/leases.ts';
 import { cancelCommand, createCommand } from '../../src/commands/operator-commands.ts';
-import { poll } from '../../src/commands/poll.ts';
-import { Wake } from '../../src/commands/wake.ts';
-import { WorkBoard } from '../../src/commands/work-board.ts';
+import { poll } from '../../src/commands/poll/poll.ts';
+import { Wake } from '../../src/commands/poll/wake.ts';
+import { PendingSummary } from '../../src/commands/pending-summary.ts';
 import type { Database } from '../../src/db/db.ts';
 import { heartbeat, type HeartbeatDeps } from '../../src/heartbeat/heartbeat.ts';
 import { MetricBook } from '../../src/heartbeat/metrics.ts';
@@ -140,15 +140,23 @@ export class ServerNode {
     const presence = new PresenceBook(this.#parts.presenceDatabase(database), this.clock, () => 1);
     const unwritten = (runnerId: string) => presence.unwritten(runnerId);
     const offers = new OfferCounts();
-    const board = new WorkBoard(database, this.clock, unwritten, offers);
-    const wake = new Wake({ database, clock: this.clock, log: LOG, board });
+    const pendingSummary = new PendingSummary(database, this.clock, unwritten, offers);
+    const wake = new Wake({ database, clock: this.clock, log: LOG, pendingSummary });
     const uploads = { sealKey: Buffer.alloc(32), hasUpload: () => {} };
-    const deps = { database, clock: this.clock, board, wake, offers, unwritten, ...uploads };
+    const deps = {
+      database,
+      clock: this.clock,
+      pendingSummary,
+      wake,
+      offers,
+      unwritten,
+      ...uploads,
+    };
     const clock = this.#parts.authenticatorClock(this.clock);
     const authenticator = new Authenticator(database, clock, LOG);
     const heartbeat = {
       presence,
-      board,
+      pendingSummary,
       pace: new Pace(
         this.clock,
         () => 1,

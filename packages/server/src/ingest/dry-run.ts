@@ -1,0 +1,127 @@
+// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but what its slices
+// and batches would write is only counted, the transaction that finds its scopes is undone, and it ends as end.ts says.
+// Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
+
+import type { Database, Db } from '../db/db.ts';
+import { countsComponents, resolveComponents } from './inventory/components.ts';
+import { end } from './finish/end.ts';
+import { type Finished, foreseeAbsence, receiptOfFinished } from './finish/finish.ts';
+import type { Matched } from './reconcile/finding-rows.rules.ts';
+import { countsInventory, resolveInventory } from './inventory/inventory.ts';
+import { holdLease, type IngestDeps, LeaseLost } from './lease/lease.ts';
+import { makePlan } from './reconcile/match-plan.ts';
+import { RawHashes } from './index/raw-hashes.rules.ts';
+import type { Reading } from './index/reading.ts';
+import { addCounts, noBatch } from './reconcile/batch-counts.rules.ts';
+import { resolveDestinations } from './reconcile/destinations.ts';
+import { slicesWithin } from './lease/slices.ts';
+import type { ItemIndex } from './index/item-index.rules.ts';
+import { ReaderDefects } from './index/reader-defects.ts';
+import { type UploadRow } from './store/upload.queries.ts';
+import { readItems, rowsOf, type Sink } from './reconcile/write-batches.ts';
+
+/** Stores the receipt that the report would get, and nothing else. */
+export async function dryRun(
+  deps: IngestDeps,
+  upload: UploadRow,
+  reading: Reading,
+  itemIndex: ItemIndex,
+): Promise<void> {
+  const { source, document, report, lists } = reading;
+  const { database, clock } = deps;
+  const { tenant_id: tenantId } = upload;
+  const db = database.tenant(tenantId);
+  const nowMs = clock.nowMs();
+  const inventory = await resolveInventory(
+    deps,
+    upload,
+    reading,
+    itemIndex,
+    countsInventory(db, upload),
+  );
+  const destinations = await undone(
+    database,
+    tenantId,
+    async (tx) =>
+      await resolveDestinations(slicesWithin(tx), upload, report, itemIndex, inventory, nowMs),
+  );
+  const save = countsComponents(db, inventory.home);
+  const dependencies = await resolveComponents(deps, upload, reading, itemIndex, save);
+  const committed = new Map<number, string>();
+  const { secretKey } = deps;
+  const again = { report, secretKey, items: () => source.items(document, lists) };
+  const plan = await makePlan(db, itemIndex, destinations, again, committed);
+  const counter = new Counter(db);
+  const raws = new RawHashes(report, secretKey);
+  const judged = { report, itemIndex, plan, raws, secretKey, committed };
+  const defects = new ReaderDefects(deps, upload);
+  const details = await readItems(judged, again.items(), counter, defects);
+  const done: Finished = {
+    report,
+    itemIndex,
+    account: { ...inventory.account, dependencies: dependencies.counts },
+    destinations: destinations.all,
+    absences: plan.absences(),
+    warnings: [
+      report.warnings,
+      ...inventory.warnings,
+      ...dependencies.warnings,
+      itemIndex.warnings,
+      destinations.warnings,
+      details,
+    ],
+  };
+  const absence = await foreseeAbsence(database.tenant(tenantId), done);
+  const receipt = receiptOfFinished(upload, done, absence, counter.counts);
+  await holdLease(deps, db, upload, { items_done: itemIndex.tally.received });
+  if ((await end(deps, upload, 'processed', receipt, null)) === 'lost') throw new LeaseLost();
+}
+
+/** Counts what batches would write. */
+class Counter implements Sink {
+  readonly counts = noBatch();
+  readonly #db: Db;
+  #batch = 0;
+  #items: Matched[] = [];
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  async add(batch: number, item: Matched): Promise<void> {
+    if (batch !== this.#batch) await this.end();
+    this.#batch = batch;
+    this.#items.push(item);
+  }
+
+  async end(): Promise<void> {
+    const { counts } = await rowsOf(this.#db, this.#items, () => '');
+    addCounts(this.counts, counts);
+    this.#items = [];
+  }
+}
+
+/** Carries the result of a transaction out of it. */
+class Undone<T> extends Error {
+  readonly result: T;
+  constructor(result: T) {
+    super('undone');
+    this.result = result;
+  }
+}
+
+/** What `body` returns; what it wrote is rolled back. */
+async function undone<T>(
+  database: Database,
+  tenantId: string,
+  body: (tx: Db) => Promise<T>,
+): Promise<T> {
+  try {
+    return await database.transaction(tenantId, async (tx) => {
+      throw new Undone(await body(tx));
+    });
+  } catch (error) {
+    if (error instanceof Undone) return error.result as T;
+    throw error;
+  }
+}

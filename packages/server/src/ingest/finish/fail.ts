@@ -1,0 +1,63 @@
+// What an error means for the upload in which it came: refused, failed, or back in the queue. Each end is one transaction,
+// guarded by the lease. Called by the ingest story.
+
+import { limits } from '@muster/contract/plain';
+import { Problem } from '../../lib/problem.ts';
+import { TooManyItems } from '../document/scan.decode.ts';
+import { DocumentRefused } from '../report/report.rules.ts';
+import { end } from './end.ts';
+import { freeScopes } from '../store/scope.queries.ts';
+import { type IngestDeps, LeaseLost, ScopeBusy } from '../lease/lease.ts';
+import { setAsideDetail } from './retry.rules.ts';
+import type { UploadRow } from '../store/upload.queries.ts';
+import { type Requeue, requeueUpload, type ShownOfReport } from '../store/upload-work.queries.ts';
+
+/** The document is read anew at each try; the other upload takes about as long as this one would. */
+const SCOPE_RETRY_MS = 2000;
+
+export type Outcome = 'processed' | 'refused' | 'failed' | 'requeued' | 'lost';
+
+/** An upload that was tried too often without getting any further. */
+export async function giveUp(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
+  const problem = { code: 'processing_failed', detail: setAsideDetail(upload.fault) };
+  return await end(deps, upload, 'failed', null, problem);
+}
+
+/** What an error means for the upload, of which so much is known; rethrows defects and unavailable databases. */
+export async function endByError(
+  deps: IngestDeps,
+  upload: UploadRow,
+  error: unknown,
+  shown: ShownOfReport,
+): Promise<Outcome> {
+  if (error instanceof LeaseLost) return 'lost';
+  if (error instanceof ScopeBusy) {
+    const notBefore = deps.clock.nowMs() + SCOPE_RETRY_MS;
+    return await deps.database.transaction(upload.tenant_id, async (tx) => {
+      const requeue: Requeue = { notBefore, fault: null, attempts: 1 };
+      // Another worker has it: the scopes are that worker's now.
+      if ((await requeueUpload(tx, upload, requeue)) === 0) return 'lost';
+      await freeScopes(tx, upload.tenant_id, upload.id);
+      return 'requeued';
+    });
+  }
+  if (error instanceof DocumentRefused) {
+    const problem = { code: error.code, detail: error.message, pointer: error.pointer };
+    return await end(deps, upload, 'refused', null, problem, shown);
+  }
+  if (error instanceof TooManyItems) {
+    const detail = `A report may have ${limits.uploadItemsMax} items; split it.`;
+    const problem = { code: 'too_many_items', detail };
+    return await end(deps, upload, 'refused', null, problem, shown);
+  }
+  if (error instanceof Problem) {
+    const { pointer } = error.extras;
+    const problem = {
+      code: error.code,
+      detail: error.message,
+      ...(pointer === undefined ? {} : { pointer }),
+    };
+    return await end(deps, upload, 'refused', null, problem, shown);
+  }
+  throw error;
+}

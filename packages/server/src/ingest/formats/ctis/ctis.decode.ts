@@ -1,0 +1,201 @@
+// CTIS report (spec 1.0 to 1.6, flat or wrapped in `{"report": …}`) → Report, by the lenient profile of CTIS §8: unknown
+// members, enum drift and wrong names never cost more than a warning. The envelope is read at once; findings, and the entries of
+// the lists beside them, when asked for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
+
+import { limits } from '@muster/contract/plain';
+import { AssetNames } from '../../report/asset-names.rules.ts';
+import { newListIndexes } from '../../report/asset-index.rules.ts';
+import { analysisOf } from './analysis.decode.ts';
+import { readComponent } from './components.decode.ts';
+import { readEndpoint } from './endpoints.decode.ts';
+import { decodeFinding } from './finding.decode.ts';
+import { readAsset, readRelationship, warnUnlessList } from './lists.decode.ts';
+import { readObject } from './members.decode.ts';
+import { Targets } from './targets.decode.ts';
+import {
+  DocumentRefused,
+  type ItemPass,
+  type ListReader,
+  type ListReaders,
+  type OpenReport,
+  type UploadContext,
+} from '../../report/report.rules.ts';
+import { pathRoots } from '../common/path.rules.ts';
+import { Warnings } from '../../json/warnings.decode.ts';
+import {
+  type JsonObject,
+  memberOf,
+  objectOf,
+  pointerToken,
+  stringOf,
+} from '../../json/json.decode.ts';
+import { ctisRun } from './run-summary.decode.ts';
+import { contextAsset } from '../common/sender-context.rules.ts';
+import { scanOf } from '../common/scan-context.rules.ts';
+
+/** A document with none of these is something else. */
+const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'endpoints'];
+const REPORT_MEMBERS = ['metadata', 'tool', ...REPORT_LISTS];
+
+/**
+ * Reads the envelope of a CTIS document, whose lists are empty there: their entries come one by one. Throws DocumentRefused, and
+ * nothing else, for what isn't CTIS 1.x.
+ */
+export function openCtis(
+  document: unknown,
+  context: UploadContext,
+  warnings: Warnings,
+): OpenReport {
+  const { report, base } = reportOf(document, warnings);
+  const version = versionOf(report, base);
+  const metadata = readObject('metadata', report.metadata, `${base}/metadata`, warnings) ?? {};
+  const at = `${base}/metadata/branch`;
+  const branch = readObject('branch', metadata.branch, at, warnings) ?? {};
+  for (const name of ['assets', 'findings'] as const) {
+    warnUnlessList(report[name], `${base}/${name}`, warnings);
+  }
+  const listIndexes = newListIndexes(new AssetNames());
+  const targets = new Targets(listIndexes.assets);
+  const scan = scanOf(context, stringOf(objectOf(report.tool)?.name) ?? '');
+  const stated =
+    contextAsset(context, warnings) ?? (scan === null ? null : contextAsset(scan.said, warnings));
+  let looks = false;
+  return {
+    lists: Array.isArray(report.findings) ? [`${base}/findings`] : [],
+    readers: readersOf(report, base, targets),
+    listIndexes,
+    look: () => {
+      warnings.append(listIndexes.assets.warnings);
+      warnings.append(listIndexes.assets.idWarnings);
+      looks = targets.begin(stringOf(branch.repository_url), warnings);
+      return looks
+        ? (value, list, index) => targets.look(value, `${list}/${index}`, warnings)
+        : null;
+    },
+    settle: () => {
+      if (looks) targets.settle(stated);
+    },
+    report: () => {
+      const { implicit, names } = targets;
+      warnUnlessList(report.relationships, `${base}/relationships`, warnings);
+      warnings.append(listIndexes.relationships.warnings);
+      const { isAmbiguous } = listIndexes.assets;
+      const said = { implicit, isAmbiguous, context, scan };
+      const analysis = analysisOf(report, metadata, branch, base, said, warnings);
+      warnUnlessList(report.endpoints, `${base}/endpoints`, warnings);
+      warnings.append(listIndexes.endpoints.warnings);
+      const implied = implicit === null ? null : names.at(implicit);
+      const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
+      warnUnlessList(report.dependencies, `${base}/dependencies`, warnings);
+      return {
+        format: 'ctis',
+        version,
+        reportId: warnings.textOf(metadata.id, limits.nameCharsMax),
+        runs: ctisRun(objectOf(report.tool), metadata),
+        analyses: [analysis],
+        assets: names,
+        listIndexes,
+        contextOf: () => JSON.stringify([implied, names.length]),
+        placeOf: () => null,
+        warnings,
+        pass: () => newPass(targets, roots),
+      };
+    },
+  };
+}
+
+/** For each list beside the findings how an entry of it is read. */
+function readersOf(report: JsonObject, base: string, targets: Targets): ListReaders {
+  const readerOf = <T>(name: string, read: ListReader<T>['read']): ListReader<T> | null =>
+    Array.isArray(report[name]) ? { list: `${base}/${name}`, read } : null;
+  return {
+    assets: readerOf('assets', readAsset),
+    components: readerOf('dependencies', readComponent),
+    relationships: readerOf('relationships', (value, pointer, warnings) =>
+      readRelationship(value, pointer, targets.listed, warnings),
+    ),
+    endpoints: readerOf('endpoints', (value, pointer, warnings) =>
+      readEndpoint(value, pointer, targets, warnings),
+    ),
+  };
+}
+
+function newPass(targets: Targets, roots: ReturnType<typeof pathRoots>): ItemPass {
+  const pass = { warnings: new Warnings(), targets, roots };
+  return {
+    warnings: pass.warnings,
+    read: (value, list, index) => {
+      pass.warnings.at = `${list}/${index}`;
+      return decodeFinding(value, pass.warnings.at, pass);
+    },
+  };
+}
+
+/**
+ * The report; `base` is where it stands. The wrapper is looked for first, as the protocol has it: what stands beside a
+ * report in its wrapper is told, and isn't read.
+ */
+function reportOf(document: unknown, warnings: Warnings): { report: JsonObject; base: string } {
+  const outer = objectOf(document);
+  if (outer === null) {
+    throw new DocumentRefused('not_ctis', '', 'The document is not a JSON object, so not CTIS.');
+  }
+  const report = wrappedReport(outer, warnings) ?? outer;
+  const base = report === outer ? '' : '/report';
+  if (Object.hasOwn(report, 'runs') && !Object.hasOwn(report, 'findings')) {
+    throw new DocumentRefused('not_ctis', base, 'This is a SARIF log: send it to /ingest/sarif.');
+  }
+  if (!looksLikeReport(report)) {
+    const detail = 'The document has none of metadata, tool, assets, findings, dependencies.';
+    throw new DocumentRefused('not_ctis', base, detail);
+  }
+  readObject('report', report, base, warnings);
+  return { report, base };
+}
+
+/** What `{"report": …}` wraps; null for a flat report, which may have an unknown member of that name. */
+function wrappedReport(outer: JsonObject, warnings: Warnings): JsonObject | null {
+  const inner = objectOf(outer.report);
+  if (inner === null) return null;
+  if (!looksLikeReport(inner)) return looksLikeReport(outer) ? null : inner;
+  if (hasLists(outer)) {
+    if (!hasLists(inner)) return null;
+    // One of the two would be lost, and with an empty list in its place findings would be closed.
+    const detail =
+      'The document has lists both at its top and under `report`: it is one or the other.';
+    throw new DocumentRefused('not_ctis', '/report', detail);
+  }
+  for (const name of Object.keys(outer)) {
+    if (name === 'report') continue;
+    const detail = `"${name.slice(0, 64)}" stands beside a wrapped report; it is left out.`;
+    warnings.warn(`/${pointerToken(name)}`, 'unknown_member', detail);
+  }
+  return inner;
+}
+
+/** True for an object that has a member of a CTIS report. */
+export function looksLikeReport(object: JsonObject): boolean {
+  return REPORT_MEMBERS.some((name) => Object.hasOwn(object, name));
+}
+
+/** True for what has items to read, or says that it has none. */
+function hasLists(object: JsonObject): boolean {
+  return REPORT_LISTS.some((name) => Array.isArray(memberOf(object, name)));
+}
+
+/**
+ * Any minor of major 1; absent or empty is 1.0: partial agent pushes write nothing there (CTIS
+ * §1.4).
+ */
+function versionOf(report: JsonObject, base: string): string {
+  const sent = report.version;
+  if (sent === undefined || sent === null || (typeof sent === 'string' && sent.trim() === '')) {
+    return '1.0';
+  }
+  const text = typeof sent === 'number' || typeof sent === 'string' ? String(sent).trim() : '';
+  const version = text.replace(/^v/i, '').slice(0, 32);
+  if (/^1(?:$|\.)/.test(version)) return version;
+  const said = text === '' ? 'something that is not a version' : `"${text.slice(0, 64)}"`;
+  const detail = `CTIS 1.x is read (1.0 to 1.6 and later minors), the report says ${said}.`;
+  throw new DocumentRefused('unsupported_ctis_version', `${base}/version`, detail);
+}

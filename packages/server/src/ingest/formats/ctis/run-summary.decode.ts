@@ -1,0 +1,37 @@
+// How the run of a CTIS report went, for operators (CTIS §1.2). Decides nothing. Pure.
+
+import type { UploadRun } from '@muster/contract/plain';
+import { indexOf, type JsonObject, listOf, objectOf } from '../../json/json.decode.ts';
+import { isoOf, timeOf } from '../common/dates.rules.ts';
+import { NOTHING, wordOf } from '../common/run-summary.decode.ts';
+import type { RunSummaries } from '../../report/report.rules.ts';
+
+/** Of a CTIS report (§1.2), which is one run: `timestamp` is when it was produced. */
+export function ctisRun(tool: JsonObject | null, metadata: JsonObject): RunSummaries {
+  const end = timeOf(metadata.timestamp);
+  const durationMs = indexOf(metadata.duration_ms);
+  const start = end === null || durationMs === null ? null : end - durationMs;
+  const run: UploadRun = {
+    ...NOTHING,
+    tool: wordOf(tool?.name) ?? 'unknown',
+    tool_version: wordOf(tool?.version),
+    automation_id: wordOf(metadata.id),
+    started_at: start === null ? null : isoOf(start),
+    ended_at: end === null ? null : isoOf(end),
+    duration_ms: durationMs,
+    coverage: wordOf(metadata.coverage_type),
+    source_type: wordOf(metadata.source_type),
+    scope: scopeOf(objectOf(metadata.scope)),
+  };
+  return { total: 1, shown: [run] };
+}
+
+/** What was looked at; null where nothing is said of it. */
+function scopeOf(scope: JsonObject | null): UploadRun['scope'] {
+  const [type, name] = [wordOf(scope?.type), wordOf(scope?.name)];
+  const [includes, excludes] = [scope?.includes, scope?.excludes].map(
+    (list) => listOf(list).length,
+  );
+  const isSaid = type !== null || name !== null || includes !== 0 || excludes !== 0;
+  return isSaid ? { type, name, includes: includes ?? 0, excludes: excludes ?? 0 } : null;
+}

@@ -1,0 +1,104 @@
+// What a SARIF run as a whole says: which tool, which category, which repository, branch and
+// commit, and whether it went well (SARIF 2.1.0 §3.14, §3.17-§3.20, §3.23). What the sender said
+// beside the document comes first. Called by sarif.decode.ts, once per run.
+
+import { limits } from '@muster/contract/plain';
+import { namedAsset, type NamedAsset } from '../../../report/asset-names.rules.ts';
+import type { AnalysisDraft, UploadContext } from '../../../report/report.rules.ts';
+import type { Warnings } from '../../../json/warnings.decode.ts';
+import { type JsonObject, listOf, objectOf, stringOf } from '../../../json/json.decode.ts';
+import { familyOf } from '../../common/clean-scan.rules.ts';
+import { scannerOf, scanOf } from '../../common/scan-context.rules.ts';
+import { withoutCredentials } from '../../common/web.rules.ts';
+import { branchName, contextAsset } from '../../common/sender-context.rules.ts';
+
+/** The analysis of one run that went so, before runs of the same tool and category are merged. */
+export function analysisOf(
+  run: JsonObject,
+  context: UploadContext,
+  asset: number | null,
+  went: Pick<AnalysisDraft, 'succeeded' | 'listed'>,
+  warnings: Warnings,
+): AnalysisDraft {
+  const driver = objectOf(objectOf(run.tool)?.driver);
+  const toolName = warnings.textOf(driver?.name, limits.nameCharsMax)?.trim() ?? 'unknown';
+  const version =
+    stringOf(driver?.version) ??
+    stringOf(driver?.semanticVersion) ??
+    stringOf(driver?.dottedQuadFileVersion);
+  const provenance = provenanceOf(run);
+  const scan = scanOf(context, toolName);
+  const said = scan?.said ?? {};
+  const branch = context.branch ?? stringOf(provenance?.branch) ?? said.branch ?? '';
+  const commit = context.commitSha ?? stringOf(provenance?.revisionId) ?? said.commitSha ?? null;
+  const category = context.category ?? (categoryOf(run) || said.category) ?? '';
+  return {
+    tool: familyOf(toolName),
+    toolName,
+    toolVersion: version === null ? null : warnings.text(version, limits.nameCharsMax),
+    category: warnings.text(category, limits.nameCharsMax),
+    asset,
+    commandId: scan?.commandId ?? null,
+    ...scannerOf(scan, warnings),
+    branch: warnings.text(branchName(branch), limits.nameCharsMax),
+    claimsDefaultBranch: (context.defaultBranch ?? said.defaultBranch) === true,
+    commitSha: commit === null ? null : warnings.text(commit, limits.nameCharsMax),
+    coverage: context.coverage ?? said.coverage ?? 'full',
+    succeeded: went.succeeded,
+    listed: went.listed && saysWhose(run),
+  };
+}
+
+/**
+ * False when what tells tool, category, asset or branch of a run isn't there or can't be read: then what it lacks may be
+ * somebody else's. Warnings tell where.
+ */
+function saysWhose({ tool, automationDetails, versionControlProvenance }: JsonObject): boolean {
+  const isText = (value: unknown) =>
+    value === undefined || value === null || typeof value === 'string';
+  const details = automationDetails ?? {};
+  const entries = versionControlProvenance ?? [];
+  return (
+    stringOf(objectOf(objectOf(tool)?.driver)?.name) !== null &&
+    objectOf(details) !== null &&
+    isText(objectOf(details)?.id) &&
+    Array.isArray(entries) &&
+    entries.every((entry: unknown) => {
+      const provenance = objectOf(entry ?? {});
+      return provenance !== null && isText(provenance.repositoryUri) && isText(provenance.branch);
+    })
+  );
+}
+
+/** §3.17.3: everything before the last `/`; what follows it names the single run. */
+function categoryOf(run: JsonObject): string {
+  const id = stringOf(objectOf(run.automationDetails)?.id) ?? '';
+  // CI systems put the address of a job there.
+  return withoutCredentials(id.slice(0, Math.max(0, id.lastIndexOf('/'))).trim());
+}
+
+/** §3.23: the first repository that has an address. */
+function provenanceOf(run: JsonObject): JsonObject | null {
+  for (const entry of listOf(run.versionControlProvenance)) {
+    const provenance = objectOf(entry);
+    if (stringOf(provenance?.repositoryUri) !== null) return provenance;
+  }
+  return objectOf(listOf(run.versionControlProvenance)[0]);
+}
+
+/**
+ * The asset that sender, run or command names; null leaves it to the upload's fallback, never to a guess.
+ */
+export function assetOf(
+  run: JsonObject,
+  context: UploadContext,
+  warnings: Warnings,
+): NamedAsset | null {
+  const stated = contextAsset(context, warnings);
+  if (stated !== null) return stated;
+  const uri = stringOf(provenanceOf(run)?.repositoryUri);
+  if (uri !== null) return namedAsset('repository', uri, warnings);
+  const tool = stringOf(objectOf(objectOf(run.tool)?.driver)?.name) ?? '';
+  const scan = scanOf(context, tool);
+  return scan === null ? null : contextAsset(scan.said, warnings);
+}

@@ -1,0 +1,51 @@
+// How the runs of a SARIF log went, for operators (SARIF 2.1.0 §3.14, §3.17, §3.20). Decides nothing: whether a run may close
+// findings is health.decode.ts's to say. Pure.
+
+import { limits, type UploadRun } from '@muster/contract/plain';
+import { entriesIn, type JsonObject, objectOf } from '../../../json/json.decode.ts';
+import { isoOf, timeOf } from '../../common/dates.rules.ts';
+import { NOTHING, wordOf } from '../../common/run-summary.decode.ts';
+import type { RunSummaries } from '../../../report/report.rules.ts';
+
+/** Of a SARIF log (§3.17, §3.19, §3.20); `null`: no object, and no run. */
+export function sarifRuns(runs: readonly (JsonObject | null)[]): RunSummaries {
+  const usable = runs.filter((run) => run !== null);
+  return { total: usable.length, shown: usable.slice(0, limits.uploadRunsShown).map(sarifRun) };
+}
+
+function sarifRun(run: JsonObject): UploadRun {
+  const driver = objectOf(objectOf(run.tool)?.driver);
+  const automation = objectOf(run.automationDetails);
+  const entries = entriesIn(run.invocations).map(objectOf);
+  const invocations = entries.filter((entry) => entry !== null);
+  const times = (name: string): number[] =>
+    invocations.map((one) => timeOf(one[name])).filter((time) => time !== null);
+  // Of several invocations the first that went wrong tells more than the first one.
+  const codes = invocations.map((one) => exitCodeOf(one.exitCode)).filter((code) => code !== null);
+  const signals = invocations.map((one) => wordOf(one.exitSignalName));
+  const said = invocations.map((one) => one.executionSuccessful);
+  // By folding: a run may have more invocations than a call may have arguments.
+  const start = times('startTimeUtc').reduce((a, b) => Math.min(a, b), Infinity);
+  const end = times('endTimeUtc').reduce((a, b) => Math.max(a, b), -Infinity);
+  return {
+    ...NOTHING,
+    tool: wordOf(driver?.name) ?? 'unknown',
+    tool_version:
+      wordOf(driver?.version) ??
+      wordOf(driver?.semanticVersion) ??
+      wordOf(driver?.dottedQuadFileVersion),
+    automation_id: wordOf(automation?.id),
+    automation_guid: wordOf(automation?.guid),
+    correlation_guid: wordOf(automation?.correlationGuid),
+    invocations: entries.length,
+    started_at: isoOf(start),
+    ended_at: isoOf(end),
+    duration_ms: end >= start && Number.isFinite(end - start) ? end - start : null,
+    exit_code: codes.find((code) => code !== 0) ?? codes[0] ?? null,
+    exit_signal: signals.find((signal) => signal !== null) ?? null,
+    succeeded: said.includes(false) ? false : said.includes(true) ? true : null,
+  };
+}
+
+const exitCodeOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value : null;

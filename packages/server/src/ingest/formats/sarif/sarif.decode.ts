@@ -1,0 +1,296 @@
+// SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once, results when asked for, one by one and in as
+// many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
+// Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
+
+import { createHash } from 'node:crypto';
+import { limits } from '@muster/contract/plain';
+import { AssetNames } from '../../report/asset-names.rules.ts';
+import { newListIndexes } from '../../report/asset-index.rules.ts';
+import {
+  type AnalysisDraft,
+  DocumentRefused,
+  type ItemCounts,
+  type ItemPass,
+  type ListReaders,
+  type OpenReport,
+  type UploadContext,
+} from '../../report/report.rules.ts';
+import { sarifRuns } from './read/run-summary.decode.ts';
+import { Warnings } from '../../json/warnings.decode.ts';
+import { entriesIn, type JsonObject, listOf, memberOf, objectOf } from '../../json/json.decode.ts';
+import {
+  type External,
+  externalsByRun,
+  missingMembers,
+  warnOfFiles,
+  withExternals,
+} from './read/external.decode.ts';
+import { healthOf } from './read/health.decode.ts';
+import { type ResultList, RunReaders } from './read/readers.decode.ts';
+import { decodeResult } from './result.decode.ts';
+import type { RunPlace } from './read/run.decode.ts';
+import { analysisOf, assetOf } from './read/run-analysis.decode.ts';
+import { checkLog, checkRun } from './read/shape.decode.ts';
+import { checkBelow } from './read/types.decode.ts';
+
+const NO_READERS: ListReaders = {
+  assets: null,
+  components: null,
+  relationships: null,
+  endpoints: null,
+};
+
+/**
+ * Reads the envelope of a SARIF document; its lists of results are empty there and counted in `counts`. Throws
+ * DocumentRefused, and nothing else, for what isn't SARIF 2.1.0.
+ */
+export function openSarif(
+  document: unknown,
+  counts: ItemCounts,
+  context: UploadContext,
+  warnings: Warnings,
+): OpenReport {
+  const log = logOf(document, warnings);
+  checkLog(log, warnings);
+  const runs = listOf(log.runs).map((run, index) => {
+    if (objectOf(run) !== null) return objectOf(run);
+    warnings.warn(`/runs/${index}`, 'run_not_object', 'A run must be an object; it is left out.');
+    return null;
+  });
+  const { byRun: externals, unplaced, isWhole } = externalsByRun(log, runs, counts, warnings);
+  // What can't be read may be a run, or how one went, of any of the analyses.
+  const isRead = isWhole && !runs.includes(null);
+  const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
+  const assets = new AssetNames();
+  const listIndexes = newListIndexes(assets);
+  const lists = new Map<string, ResultList>();
+  for (const [index, own] of runs.entries()) {
+    if (own === null) continue;
+    const pointer = `/runs/${index}`;
+    const beside = externals.get(own) ?? [];
+    const run = withExternals(own, beside);
+    const parts = [{ pointer, raw: own }, ...beside];
+    const went = readHealth(parts, run, warnings);
+    const asset = assetOf(run, context, warnings);
+    const assetIndex = asset === null ? null : assets.add(asset);
+    const draft = analysisOf(run, context, assetIndex, isRead ? went : NOT_READ, warnings);
+    const { tool, category, branch } = draft;
+    const place: RunPlace = {
+      tool,
+      analysis: analyses.add(JSON.stringify([tool, category, assetIndex, branch]), draft),
+      asset: assetIndex,
+      repository: asset?.kind === 'repository' ? asset.value : null,
+    };
+    const owner: ResultList = { run, place };
+    for (const part of parts) {
+      if (Array.isArray(part.raw.results)) lists.set(`${part.pointer}/results`, owner);
+    }
+  }
+  const contexts = new Map<ResultList | undefined, string>();
+  const report = {
+    format: 'sarif' as const,
+    version: String(log.version),
+    reportId: reportIdOf(runs, warnings),
+    runs: sarifRuns(runs),
+    analyses: analyses.all,
+    assets,
+    listIndexes,
+    contextOf: (list: string) => {
+      const owner = lists.get(list);
+      const context = contexts.get(owner) ?? contextOf(owner);
+      contexts.set(owner, context);
+      return context;
+    },
+    placeOf: (list: string) => lists.get(list)?.place ?? null,
+    warnings,
+    pass: () => newPass(lists, unplaced, counts),
+  };
+  return {
+    lists: [...lists.keys(), ...unplaced],
+    readers: NO_READERS,
+    listIndexes,
+    look: () => null,
+    settle: () => {},
+    report: () => report,
+  };
+}
+
+/** One pass: a reader for each run, made when its first result comes, that depends on the envelope alone. */
+function newPass(
+  lists: ReadonlyMap<string, ResultList>,
+  unplaced: ReadonlySet<string>,
+  counts: ItemCounts,
+): ItemPass {
+  const warnings = new Warnings();
+  const readers = new RunReaders(lists, counts, warnings);
+  return {
+    warnings,
+    read(value, list, index) {
+      const pointer = `${list}/${index}`;
+      warnings.at = pointer;
+      if (!unplaced.has(list)) return decodeResult(value, pointer, readers.of(list));
+      const detail =
+        'The inline results name no run of this log: nothing tells what they are about.';
+      return {
+        outcome: 'rejected',
+        rejection: { pointer, code: 'inline_results_unplaced', detail },
+      };
+    },
+  };
+}
+
+/** Members of a run that may change with every scan; what results need of the last two is told below. */
+const PASSING = [
+  'automationDetails',
+  'conversion',
+  'properties',
+  'invocations',
+  'versionControlProvenance',
+];
+
+/** Everything in a run that says how its results are read. */
+function contextOf(list: ResultList | undefined): string {
+  if (list === undefined) return '';
+  const { run, place } = list;
+  const lasting = Object.entries(run).filter(([name]) => !PASSING.includes(name));
+  // §3.20: of an invocation what it configures and where it ran; its times and arguments differ each time.
+  const invocations = entriesIn(run.invocations).map((entry) => {
+    const invocation = objectOf(entry);
+    return [invocation?.ruleConfigurationOverrides, invocation?.workingDirectory];
+  });
+  // §3.23: where the repository stands, not which commit of it.
+  const mapped = listOf(run.versionControlProvenance).map((entry) => {
+    const provenance = objectOf(entry);
+    return [provenance?.repositoryUri, provenance?.mappedTo];
+  });
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([place.tool, place.repository, invocations, mapped]));
+  // Entry by entry: a run may have a hundred thousand artifacts. JSON has no line feeds of its own.
+  for (const [name, value] of lasting) {
+    hash.update(`\n${JSON.stringify(name)}`);
+    for (const entry of Array.isArray(value) ? value : [value]) {
+      hash.update(`\n ${JSON.stringify(entry)}`);
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
+export function saysSarif({ version }: JsonObject): boolean {
+  return typeof version === 'string' && /^2\.1\.0(?:$|[-+.])/.test(version.trim());
+}
+
+function logOf(document: unknown, warnings: Warnings): JsonObject {
+  const log = objectOf(document);
+  if (log === null) {
+    throw new DocumentRefused('not_sarif', '', 'The document is not a JSON object, so not SARIF.');
+  }
+  const { version } = log;
+  if (saysSarif(log)) {
+    if (Array.isArray(log.runs)) return log;
+    if (log.runs === null) {
+      const detail = '`runs` is null: the producer had no run to tell of; nothing is concluded.';
+      warnings.warn('/runs', 'results_missing', detail);
+      return { ...log, runs: [] };
+    }
+    const detail = 'A SARIF log has a list `runs`; an empty list is a log without runs.';
+    throw new DocumentRefused('not_sarif', '/runs', detail);
+  }
+  if (!Object.hasOwn(log, 'runs')) {
+    const detail = 'The document has neither `version` "2.1.0" nor `runs`: it is not SARIF.';
+    throw new DocumentRefused('not_sarif', '', detail);
+  }
+  const said =
+    typeof version === 'string' || typeof version === 'number'
+      ? `SARIF ${String(version).slice(0, 64)}`
+      : 'SARIF without a version';
+  const way =
+    'convert it with the SARIF Multitool: `sarif transform --sarif-output-version Current`';
+  const detail = `Only SARIF 2.1.0 is read, this is ${said}; ${way}.`;
+  throw new DocumentRefused('unsupported_sarif_version', '/version', detail);
+}
+
+type Went = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
+
+const NOT_READ: Went = { succeeded: false, listed: false };
+
+/** How a run went, by all its parts: itself first, then what of it stands beside. What isn't as it ought to be is warned about. */
+function readHealth(parts: readonly External[], run: JsonObject, warnings: Warnings): Went {
+  const [own, ...beside] = parts as [External, ...External[]];
+  checkRun(own.raw, run.tool, own.pointer, warnings);
+  const hasList = hasResults(parts, warnings);
+  const missing = missingMembers(own.raw, beside);
+  warnOfFiles(missing, own.pointer, warnings);
+  const references = own.raw.externalPropertyFileReferences ?? {};
+  let succeeded = !missing.has('invocations') && !missing.has('conversion');
+  for (const part of parts) {
+    checkBelow(part === own ? 'run' : 'external', part.raw, part.pointer, warnings);
+    const health = healthOf({ ...part.raw, tool: run.tool });
+    succeeded &&= health.succeeded;
+    for (const trouble of health.troubles) {
+      warnings.warn(`${part.pointer}${trouble.pointer}`, trouble.code, trouble.detail);
+    }
+  }
+  const isAll = !missing.has('results') && objectOf(references) !== null;
+  return { succeeded, listed: hasList && isAll };
+}
+
+/** True when the list of results is there, in whichever part, and no part has something else in its place. */
+function hasResults(parts: readonly External[], warnings: Warnings): boolean {
+  const isList = ({ raw }: External): boolean => Array.isArray(raw.results);
+  const odd = parts.filter((part) => !isList(part) && (part.raw.results ?? null) !== null);
+  const hasList = parts.some(isList);
+  for (const { pointer, raw } of hasList || odd.length > 0 ? odd : parts.slice(0, 1)) {
+    const what = raw.results === undefined ? 'absent' : 'not a list';
+    const detail = `\`results\` is ${what}: nothing is concluded from what isn't there.`;
+    warnings.warn(`${pointer}/results`, 'results_missing', detail);
+  }
+  return hasList && odd.length === 0;
+}
+
+function onlyOne(runs: readonly (JsonObject | null)[]): JsonObject | null {
+  return runs.length === 1 ? (runs[0] ?? null) : null;
+}
+
+/**
+ * Entries by key, in the order of their first appearance; later ones of a key are merged into it.
+ */
+class Merged<T> {
+  readonly all: T[] = [];
+  readonly #indexes = new Map<string, number>();
+  readonly #merge: (known: T, more: T) => T;
+
+  constructor(merge: (known: T, more: T) => T) {
+    this.#merge = merge;
+  }
+
+  /** The index of the entry. */
+  add(key: string, entry: T): number {
+    const index = this.#indexes.get(key);
+    if (index === undefined) {
+      this.#indexes.set(key, this.all.length);
+      return this.all.push(entry) - 1;
+    }
+    this.all[index] = this.#merge(this.all[index] ?? entry, entry);
+    return index;
+  }
+}
+
+/**
+ * Runs of one tool, category, asset and branch are one analysis: complete only if each of them is.
+ */
+function mergedAnalysis(known: AnalysisDraft, more: AnalysisDraft): AnalysisDraft {
+  return {
+    ...known,
+    toolVersion: known.toolVersion ?? more.toolVersion,
+    commitSha: known.commitSha ?? more.commitSha,
+    succeeded: known.succeeded && more.succeeded,
+    listed: known.listed && more.listed,
+  };
+}
+
+/** The guid of the only run (§3.17.4); logs of several runs have no id of their own. */
+function reportIdOf(runs: readonly (JsonObject | null)[], warnings: Warnings): string | null {
+  const details = objectOf(onlyOne(runs)?.automationDetails);
+  return details === null ? null : warnings.textOf(memberOf(details, 'guid'), limits.nameCharsMax);
+}

@@ -1,0 +1,123 @@
+// One item of a document → its value, with what is wrong in how it is written noted; and one entry of a list beside the
+// findings → its place in the itemIndex of that list. A bad entry is rejected alone, whatever is bad about it, a reader that
+// throws included. Later passes read the entries again, as the itemIndex has them. Called by reading.ts and by those who
+// write what the lists have.
+
+import { isUtf8 } from 'node:buffer';
+import { limits } from '@muster/contract/plain';
+import { assert } from '../../lib/assert.ts';
+import type { ScannedItem } from '../document/items.decode.ts';
+import { countMembers, parseItem, warnRepeatedMembers } from '../document/parse.decode.ts';
+import { DocumentFault } from '../document/scan.decode.ts';
+import type { ListReader } from '../report/report.rules.ts';
+import type { Located, Warnings } from '../json/warnings.decode.ts';
+import type { EntryIndex, ListIndex } from '../report/list-index.rules.ts';
+
+export const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
+
+/** The value of an item of these bytes; what is wrong with how it is written is noted. Throws DocumentFault. */
+export function valueOf(
+  bytes: Buffer,
+  { list, index, members }: ScannedItem,
+  warnings: Warnings,
+): unknown {
+  if (!isUtf8(bytes)) warnings.warn(`${list}/${index}`, 'invalid_utf8', NOT_UTF8);
+  const value = parseItem(bytes);
+  if (members !== countMembers(value)) {
+    warnRepeatedMembers(bytes.toString('utf8'), `${list}/${index}`, warnings);
+  }
+  return value;
+}
+
+/** The rejection of an item that isn't read for its depth or size. */
+export function excessive(pointer: string, excess: ScannedItem['excess']): Located {
+  if (excess === 'depth') {
+    const detail = `One item may have ${limits.jsonDepthMax} nested arrays and objects, with those around it.`;
+    return { pointer, code: 'item_too_deep', detail };
+  }
+  const detail = `One item may have ${limits.itemBytesMax} bytes.`;
+  return { pointer, code: 'item_too_large', detail };
+}
+
+/** Takes in the entries of one list, each in its order. */
+export type TakeEntry = (item: ScannedItem) => void;
+
+/** Is told what a reader threw, and says how its entry is rejected. */
+export type OnDefect = (pointer: string, error: unknown) => Located;
+
+/**
+ * Has entries read by `reader` and taken in by `itemIndex`. Throws DocumentFault for what isn't JSON, and for more than can be
+ * held.
+ */
+export function takingEntries<T>(
+  reader: ListReader<T>,
+  itemIndex: EntryIndex<T>,
+  onDefect: OnDefect,
+): TakeEntry {
+  const { warnings } = itemIndex;
+  return (item) => {
+    const { bytes, excess, list, index } = item;
+    const pointer = `${list}/${index}`;
+    if (bytes === null) return itemIndex.reject(excessive(pointer, excess), undefined);
+    warnings.at = pointer;
+    const value = valueOf(bytes, item, warnings);
+    const entry = guarded(() => reader.read(value, pointer, warnings), pointer, onDefect);
+    if (isLocated(entry)) itemIndex.reject(entry, value);
+    else itemIndex.take(entry, pointer);
+  };
+}
+
+/** What `read` gives; whatever it throws is a defect of the reader, but for what can't be held. */
+function guarded<T>(read: () => T | Located, pointer: string, onDefect: OnDefect): T | Located {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DocumentFault) throw error;
+    return onDefect(pointer, error);
+  }
+}
+
+const isLocated = <T>(entry: T | Located): entry is Located =>
+  typeof entry === 'object' && entry !== null && 'code' in entry;
+
+/** A usable entry, read again. */
+export interface EntryAgain<T> {
+  readonly entry: T;
+  readonly pointer: string;
+  readonly row: number;
+  /** No entry before it has this row. */
+  readonly isFirst: boolean;
+}
+
+/** The entries of one list in a pass behind that of its itemIndex, in the same order. */
+export class EntriesAgain<T> {
+  readonly #reader: ListReader<T>;
+  readonly #itemIndex: ListIndex;
+  readonly #warnings: Warnings;
+  #entries = 0;
+  #rows = 0;
+
+  /** `warnings` get what is read of an entry later on: the itemIndex has noted the rest. */
+  constructor(reader: ListReader<T>, itemIndex: ListIndex, warnings: Warnings) {
+    this.#reader = reader;
+    this.#itemIndex = itemIndex;
+    this.#warnings = warnings;
+  }
+
+  /** The next entry; null when it was rejected. */
+  next({ bytes, list, index }: ScannedItem): EntryAgain<T> | null {
+    const row = this.#itemIndex.rowOf(this.#entries);
+    this.#entries += 1;
+    if (row === null) return null;
+    assert(bytes !== null, 'an item that was read before has its bytes');
+    const value = parseItem(bytes);
+    const warnings = this.#warnings;
+    const pointer = `${list}/${index}`;
+    warnings.at = pointer;
+    const entry = warnings.quietly(() => this.#reader.read(value, pointer, warnings));
+    assert(!isLocated(entry), 'an item reads the same in every pass');
+    const isFirst = row === this.#rows;
+    if (isFirst) this.#rows += 1;
+    return { entry, pointer, row, isFirst };
+  }
+}

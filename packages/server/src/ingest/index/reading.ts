@@ -1,0 +1,285 @@
+// A stored document is read: its envelope first, then what its findings refer to, wherever that stands, then its items, each of
+// which gets its outcome and, if it is a finding, its evidence. One bad item never takes the others along; what isn't JSON
+// at all is refused with its place. Called by the ingest story before anything is written.
+
+import { isUtf8 } from 'node:buffer';
+import { crc32 } from 'node:zlib';
+import { looksLikeReport, openCtis } from '../formats/ctis/ctis.decode.ts';
+import type { DocumentSource, ScannedDocument } from '../document/document.ts';
+import { DocumentFault } from '../document/scan.decode.ts';
+import { parseItem, warnRepeatedMembers } from '../document/parse.decode.ts';
+import {
+  isSuppressedAt,
+  type Item,
+  type ItemPass,
+  type ListReader,
+  type ListReaders,
+  type Look,
+  type OpenReport,
+  type Report,
+  type UploadContext,
+} from '../report/report.rules.ts';
+import { type Evidence, evidenceOf } from '../match/evidence.rules.ts';
+import { RawHashes } from './raw-hashes.rules.ts';
+import { readKnown } from './known-items.ts';
+import type { IngestDeps } from '../lease/lease.ts';
+import type { EntryIndex } from '../report/list-index.rules.ts';
+import { Warnings } from '../json/warnings.decode.ts';
+import { objectOf } from '../json/json.decode.ts';
+import { openSarif, saysSarif } from '../formats/sarif/sarif.decode.ts';
+import { excessive, NOT_UTF8, type TakeEntry, takingEntries, valueOf } from './entries.ts';
+import { ItemIndex } from './item-index.rules.ts';
+import { ReaderDefects } from './reader-defects.ts';
+import type { UploadRow } from '../store/upload.queries.ts';
+
+/** A report that is known but for its findings and dependencies, and the document that all its items are still in. */
+export interface Reading {
+  readonly source: DocumentSource;
+  readonly document: ScannedDocument;
+  readonly report: Report;
+  /** The pointers of the report's lists of findings. */
+  readonly lists: ReadonlySet<string>;
+  readonly readers: ListReaders;
+}
+
+/** A document whose envelope was read. */
+export interface OpenDocument {
+  readonly source: DocumentSource;
+  readonly document: ScannedDocument;
+  readonly opened: OpenReport;
+}
+
+/** `openDocument`, then `knowReport`. */
+export async function openReport(
+  deps: IngestDeps,
+  upload: UploadRow,
+  source: DocumentSource,
+): Promise<Reading> {
+  return await knowReport(deps, upload, await openDocument(upload, source));
+}
+
+/** The first pass: the envelope. Throws DocumentRefused, TooManyItems, DocumentFault and Problems of the body. */
+export async function openDocument(
+  upload: UploadRow,
+  source: DocumentSource,
+): Promise<OpenDocument> {
+  const { document, envelopeBytes } = await source.scan();
+  const warnings = new Warnings();
+  if (!isUtf8(envelopeBytes)) warnings.warn('', 'invalid_utf8', NOT_UTF8);
+  warnRepeatedMembers(envelopeBytes.toString('utf8'), '', warnings);
+  warnUnknown(upload, warnings);
+  const opened = readEnvelope(upload, document, warnings);
+  if (hasStrays(document, pointersOf(opened))) await source.mustBeJson();
+  return { source, document, opened };
+}
+
+/**
+ * Passes over what has to be known before the first finding is read, whatever the order of members in the document: over
+ * assets; over the targets of findings, where assets and envelope alone don't say what those are about; over relationships and
+ * endpoints. Throws as `openDocument`.
+ */
+export async function knowReport(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { source, document, opened }: OpenDocument,
+): Promise<Reading> {
+  const { readers, listIndexes } = opened;
+  const lists = new Set(opened.lists);
+  const defects = new ReaderDefects(deps, upload);
+  const takes = new Map<string, TakeEntry>();
+  const add = <T>(reader: ListReader<T> | null, itemIndex: EntryIndex<T>): void => {
+    if (reader === null || countOf(document, reader.list) === 0) return;
+    takes.set(reader.list, takingEntries(reader, itemIndex, defects.reject));
+  };
+  add(readers.assets, listIndexes.assets);
+  await takeAll(source, document, takes);
+  const look = opened.look();
+  if (look !== null) await lookAt(look, source, document, lists, defects);
+  opened.settle();
+  takes.clear();
+  add(readers.relationships, listIndexes.relationships);
+  add(readers.endpoints, listIndexes.endpoints);
+  await takeAll(source, document, takes);
+  const report = withoutLost(opened.report(), document, lists);
+  return { source, document, lists, readers, report };
+}
+
+/** A pass over the entries of some lists, where there are any. */
+async function takeAll(
+  source: DocumentSource,
+  document: ScannedDocument,
+  takes: ReadonlyMap<string, TakeEntry>,
+): Promise<void> {
+  if (takes.size === 0) return;
+  for await (const items of source.items(document, new Set(takes.keys()))) {
+    for (const item of items) takes.get(item.list)?.(item);
+  }
+}
+
+async function lookAt(
+  look: Look,
+  source: DocumentSource,
+  document: ScannedDocument,
+  lists: ReadonlySet<string>,
+  defects: ReaderDefects,
+): Promise<void> {
+  for await (const items of source.items(document, lists)) {
+    for (const { bytes, list, index } of items) {
+      if (bytes === null) continue;
+      const value = parseItem(bytes);
+      try {
+        look(value, list, index);
+      } catch (error) {
+        if (error instanceof DocumentFault) throw error;
+        // The pass that judges the items meets it again.
+        defects.tell(`${list}/${index}`, error);
+      }
+    }
+  }
+}
+
+/** All lists whose items are read. */
+const pointersOf = ({ lists, readers }: OpenReport): ReadonlySet<string> =>
+  new Set([...lists, ...Object.values(readers).flatMap((reader) => reader?.list ?? [])]);
+
+const countOf = ({ lists }: ScannedDocument, list: string): number => lists.get(list)?.count ?? 0;
+
+/** Items that nobody parses: too deep or too large ones, and those of lists that come again, or mean nothing where they stand. */
+function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string>): boolean {
+  if (bounds.hasExcess) return true;
+  for (const { pointer, occurrence } of lists.values()) {
+    if (occurrence > 1 || !asked.has(pointer)) return true;
+  }
+  return false;
+}
+
+/**
+ * Where a list of findings, or a member around it, comes twice, those of the first one are not read: nothing is concluded from
+ * what the last one lacks.
+ */
+function withoutLost(
+  report: Report,
+  { lists }: ScannedDocument,
+  asked: ReadonlySet<string>,
+): Report {
+  const isLost = [...lists.values()].some(({ pointer, occurrence, count }) =>
+    asked.has(pointer) ? occurrence > 1 : count > 0 && LIST_OF_FINDINGS.test(pointer),
+  );
+  if (!isLost) return report;
+  return { ...report, analyses: report.analyses.map((one) => ({ ...one, listed: false })) };
+}
+
+/** Of either format. */
+const LIST_OF_FINDINGS = /\/(?:results|findings)$/;
+
+/** SARIF is recognised by its media type (the route says `sarif`) or by its content. */
+function readEnvelope(
+  upload: UploadRow,
+  document: ScannedDocument,
+  warnings: Warnings,
+): OpenReport {
+  const { envelope } = document;
+  const context = JSON.parse(upload.context) as UploadContext;
+  const counts = new Map([...document.lists.values()].map((list) => [list.pointer, list.count]));
+  if (upload.format === 'sarif') return openSarif(envelope, counts, context, warnings);
+  if (!isSarif(envelope) && context.declaredSarif !== true)
+    return openCtis(envelope, context, warnings);
+  // The sender of SARIF on a CTIS route is told that it was understood as what it is. The dry run is the route of both.
+  const detail = 'The document is SARIF and was read as such; /ingest/sarif is its own route.';
+  if (context.dryRun !== true) warnings.warn('', 'recognised_as_sarif', detail);
+  return openSarif(envelope, counts, context, warnings);
+}
+
+/** A misspelt `coverage=partial` must not pass for a full scan. */
+function warnUnknown(upload: UploadRow, warnings: Warnings): void {
+  const { unknown = [] } = JSON.parse(upload.context) as UploadContext;
+  for (const name of unknown) {
+    const detail =
+      `"${name}" is no parameter or header of this route and was ignored; ` +
+      'unless `coverage` is given beside it, nothing is closed by this upload.';
+    warnings.warn('', 'unknown_parameter', detail);
+  }
+}
+
+/**
+ * Whether a document that may be either is SARIF: by its version and runs, whatever stands beside them, else by its runs
+ * where there are no findings, else by its version where nothing of a CTIS report is there.
+ */
+function isSarif(document: unknown): boolean {
+  const object = objectOf(document);
+  if (object === null) return false;
+  if (!Object.hasOwn(object, 'runs')) return saysSarif(object) && !looksLikeReport(object);
+  return saysSarif(object) || !Object.hasOwn(object, 'findings');
+}
+
+/** The next pass: every item has its outcome, every finding its evidence, every dependency its names. */
+export async function indexItems(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { source, document, report, lists, readers }: Reading,
+): Promise<ItemIndex> {
+  const { database, secretKey } = deps;
+  const pass = report.pass();
+  const itemIndex = new ItemIndex(pass.warnings);
+  const defects = new ReaderDefects(deps, upload);
+  const counts = new Map([...lists].map((list) => [list, countOf(document, list)]));
+  const known = await readKnown(database.tenant(upload.tenant_id), upload, report, counts);
+  const raws = new RawHashes(report, secretKey);
+  const { components } = readers;
+  const takeComponent =
+    components === null ? null : takingEntries(components, itemIndex.components, defects.reject);
+  const wanted = components === null ? lists : new Set([...lists, components.list]);
+  for await (const items of source.items(document, wanted)) {
+    for (const item of items) {
+      const { bytes, excess, list, index } = item;
+      if (components?.list === list) {
+        takeComponent?.(item);
+        continue;
+      }
+      if (bytes === null) {
+        itemIndex.reject(excessive(`${list}/${index}`, excess), null);
+        continue;
+      }
+      // The hash isn't kept: it is made once more while the database writes.
+      const same = known.hasAny(list) ? known.find(list, raws.of(list, bytes)) : null;
+      if (same !== null) {
+        itemIndex.takeKnown(same, crc32(bytes));
+        continue;
+      }
+      const before = pass.warnings.taken;
+      const value = valueOf(bytes, item, pass.warnings);
+      const read = judged(pass, value, list, index, secretKey, defects);
+      if (read.outcome !== 'finding') itemIndex.take(read, value);
+      else {
+        // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone: a suppression ends.
+        const tellsAll = pass.warnings.taken === before && !read.draft.suppressed;
+        const suppressed = isSuppressedAt(read.draft, upload.received_at);
+        itemIndex.takeFinding(read.draft, suppressed, read.evidence, tellsAll, crc32(bytes));
+      }
+    }
+  }
+  known.release();
+  return itemIndex;
+}
+
+type Judged =
+  | Exclude<Item, { outcome: 'finding' }>
+  | (Extract<Item, { outcome: 'finding' }> & { readonly evidence: Evidence });
+
+/** The outcome of one item; whatever is thrown on the way is a defect of the reader, and rejects this item alone. */
+function judged(
+  pass: ItemPass,
+  value: unknown,
+  list: string,
+  index: number,
+  secretKey: Buffer,
+  defects: ReaderDefects,
+): Judged {
+  try {
+    const item = pass.read(value, list, index);
+    if (item.outcome !== 'finding') return item;
+    return { ...item, evidence: evidenceOf(item.draft, secretKey) };
+  } catch (error) {
+    return { outcome: 'rejected', rejection: defects.reject(`${list}/${index}`, error) };
+  }
+}

@@ -1,0 +1,133 @@
+// What a report is about becomes rows: assets (found or made), relationships, endpoints. In slices, each stored
+// with what it counted, so that a re-run after a crash only looks the ids up. Called by the ingest story and dry-run.ts.
+
+import type { Db } from '../../db/db.ts';
+import { fallbackAsset, identityKey, identityOf } from '../report/asset-names.rules.ts';
+import {
+  type AssetPlace,
+  countsAssets,
+  forgetsAssets,
+  type SaveAssets,
+  resolveAssets,
+  writesAssets,
+} from './assets.ts';
+import type { Report } from '../report/report.rules.ts';
+import { assetsByValue } from '../store/inventory.queries.ts';
+import { scopesOfOthers } from '../store/scope.queries.ts';
+import type { IngestDeps } from '../lease/lease.ts';
+import { countsLinks, forgetsLinks, type LinkSaver, resolveLinks, writesLinks } from './links.ts';
+import type { Reading } from '../index/reading.ts';
+import type { ListCounts } from './list-counts.rules.ts';
+import type { Warnings } from '../json/warnings.decode.ts';
+import { type Slices, sliced } from '../lease/slices.ts';
+import type { ItemIndex } from '../index/item-index.rules.ts';
+import type { UploadRow } from '../store/upload.queries.ts';
+
+export interface InventoryCounts {
+  readonly assets: ListCounts;
+  readonly dependencies: ListCounts;
+  readonly relationships: ListCounts;
+  readonly endpoints: ListCounts;
+}
+
+export interface Inventory {
+  /** By index into the report's assets. */
+  asset(index: number): AssetPlace;
+  readonly fallback: AssetPlace | null;
+  /** What dependencies belong to: they have no link to an asset, so it is the report's first one (CTIS §3.3). */
+  readonly home: AssetPlace | null;
+  /** Dependencies are counted elsewhere (components.ts). */
+  readonly account: Omit<InventoryCounts, 'dependencies'>;
+  /** What reading all of it once more had to tolerate. */
+  readonly warnings: readonly Warnings[];
+}
+
+/** Where slices go. */
+export interface InventorySaver {
+  readonly assets: SaveAssets;
+  readonly links: LinkSaver;
+}
+
+/** What earlier tries of the upload counted is counted once. */
+export const writesInventory = (slices: Slices, upload: UploadRow): InventorySaver => ({
+  assets: writesAssets(slices, upload),
+  links: writesLinks(slices),
+});
+
+/** For a dry run, of which nothing is written. */
+export const countsInventory = (db: Db, upload: UploadRow): InventorySaver => ({
+  assets: countsAssets(db, upload),
+  links: countsLinks(db),
+});
+
+const FORGETS: InventorySaver = { assets: forgetsAssets, links: forgetsLinks };
+
+/** Does anything of the report belong to no asset that it names? */
+const needsFallback = (
+  report: Report,
+  { groups, components }: Pick<ItemIndex, 'groups' | 'components'>,
+): boolean =>
+  groups.some((group) => group.asset === null) ||
+  (report.assets.length === 0 && components.usable > 0);
+
+/**
+ * Does another upload hold what an analysis of the report, by its named asset, will be matched against? A cheap look before
+ * all items are read; what it doesn't see is met when the scopes are taken.
+ */
+export async function isAnyScopeBusy(
+  db: Db,
+  upload: UploadRow,
+  { analyses, assets }: Report,
+  nowMs: number,
+): Promise<boolean> {
+  const named = analyses.flatMap(({ asset, tool, category }) =>
+    asset === null ? [] : [{ ...identityOf(assets.at(asset)), tool, category }],
+  );
+  for (const slice of sliced(named)) {
+    const stored = await assetsByValue(db, upload.tenant_id, slice);
+    const ids = new Map(stored.map((row) => [identityKey(row), row.id]));
+    const busy = await scopesOfOthers(db, upload, [...ids.values()], nowMs);
+    const keys = new Set(busy.map((scope) => `${scope.assetId} ${scope.tool}\n${scope.category}`));
+    const isBusy = slice.some((one) =>
+      keys.has(`${ids.get(identityKey(one))} ${one.tool}\n${one.category}`),
+    );
+    if (isBusy) return true;
+  }
+  return false;
+}
+
+/**
+ * Finds or makes all that the report is about, and the fallback asset where it needs one. All of it is dated by the arrival of the
+ * upload: one that is applied late takes nothing back that a later one said.
+ */
+export async function resolveInventory(
+  deps: IngestDeps,
+  upload: UploadRow,
+  reading: Reading,
+  itemIndex: ItemIndex,
+  save: InventorySaver,
+): Promise<Inventory> {
+  const { report } = reading;
+  const fallback = needsFallback(report, itemIndex) ? fallbackAsset(upload) : null;
+  const assets = await resolveAssets(deps, upload, reading, fallback, save.assets);
+  const { places } = assets;
+  const links = await resolveLinks(deps, upload, reading, places, save.links);
+  const { relationships, endpoints } = links;
+  return {
+    asset: (index) => places.at(index),
+    fallback: assets.fallback,
+    home: report.assets.length > 0 ? places.at(0) : assets.fallback,
+    account: { assets: assets.counts, relationships, endpoints },
+    warnings: [assets.warnings, links.warnings],
+  };
+}
+
+/** What reading the lists once more had to tolerate of a report of which nothing is applied. */
+export async function warningsOfInventory(
+  deps: IngestDeps,
+  upload: UploadRow,
+  reading: Reading,
+  itemIndex: ItemIndex,
+): Promise<readonly Warnings[]> {
+  return (await resolveInventory(deps, upload, reading, itemIndex, FORGETS)).warnings;
+}

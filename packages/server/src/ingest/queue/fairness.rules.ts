@@ -1,0 +1,50 @@
+// Whose upload is processed next: who has the fewest in work, then who has waited longest for a turn. Tenants first,
+// then the runners of a tenant, so that neither a tenant's nor a runner's flood makes others wait for its end. Each
+// ingest thread remembers its own turns; to lose them costs order, never an upload. Called by claim.ts.
+
+import type { UploadFlow } from '../store/upload-work.queries.ts';
+
+/** Tenants and runners that are remembered; a forgotten one gets a turn early, once. */
+const REMEMBERED_MAX = 20_000;
+
+/** When whom this thread served: a larger number is later. */
+export class Turns {
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
+
+  /** 0: not in living memory. */
+  of(id: string): number {
+    return this.#turns.get(id) ?? 0;
+  }
+
+  note(flow: Pick<UploadFlow, 'tenant_id' | 'runner_id'>): void {
+    this.#turn += 1;
+    for (const id of [flow.tenant_id, flow.runner_id]) {
+      this.#turns.delete(id);
+      this.#turns.set(id, this.#turn);
+    }
+    for (const id of this.#turns.keys()) {
+      if (this.#turns.size <= REMEMBERED_MAX) break;
+      this.#turns.delete(id);
+    }
+  }
+}
+
+/** Those that have something due, in the order in which they are to be asked for an upload. */
+export function inTurn(flows: readonly UploadFlow[], turns: Turns): UploadFlow[] {
+  const inWork = new Map<string, number>();
+  for (const flow of flows) {
+    inWork.set(flow.tenant_id, (inWork.get(flow.tenant_id) ?? 0) + flow.in_work);
+  }
+  const places = flows.flatMap((flow) => {
+    const { tenant_id: tenant, runner_id: runner, due_since: due } = flow;
+    if (due === null) return [];
+    const order = [inWork.get(tenant) ?? 0, turns.of(tenant), flow.in_work, turns.of(runner), due];
+    return [{ flow, order }];
+  });
+  places.sort((a, b) => {
+    const at = a.order.findIndex((rank, index) => rank !== b.order[index]);
+    return at < 0 ? 0 : (a.order[at] ?? 0) - (b.order[at] ?? 0);
+  });
+  return places.map(({ flow }) => flow);
+}

@@ -1,0 +1,205 @@
+// What is no longer there is resolved, where the rules allow that conclusion (contract §6, Absence). Better a finding open
+// for too long than one closed by a scan that failed. First it is decided for the whole upload, and the decision is stored;
+// then it is carried out slice by slice. A try after a crash goes on with the decision of the first one. Called by finish.ts.
+
+import { hash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Db } from '../../db/db.ts';
+import { newId } from '../../lib/ids.ts';
+import {
+  type FindingRow,
+  insertFindingEvents,
+  lockActive,
+  markAbsent,
+  resolveFixed,
+} from '../store/finding.queries.ts';
+import type { BatchPlace } from './finding-rows.rules.ts';
+import { findAnalysis } from '../store/inventory.queries.ts';
+import type { Tally } from '../index/tally.rules.ts';
+import type { Destination } from './destinations.ts';
+import { type LeasedSlices, sliced } from '../lease/slices.ts';
+import { isActive, type StoredFindings } from './stored-findings.rules.ts';
+
+/** The blinding guard: what would close more than this many, and more than half of the open ones, is held. */
+const GUARD_COUNT = 100;
+const GUARD_SHARE = 0.5;
+
+/** Did the report have all that there was, of an asset that it names? */
+export const isWhole = ({ analysis, asset }: Destination, { rejectionsByCode }: Tally): boolean =>
+  analysis.coverage === 'full' &&
+  analysis.succeeded &&
+  analysis.listed &&
+  rejectionsByCode.size === 0 &&
+  asset.is_fallback !== 1;
+
+/** May anything be concluded from what the report doesn't have there? Not from a late one. */
+export const concludes = (destination: Destination, tally: Tally): boolean =>
+  isWhole(destination, tally) && !destination.place.isStale;
+
+/** What an upload did not see of what a ref had in a scope. */
+export interface Absence {
+  readonly absent: readonly { readonly id: string; readonly status: FindingRow['status'] }[];
+  /** Findings of the ref that were open before the upload, but for those that only a later upload has. */
+  readonly open: number;
+}
+
+export const NO_ABSENCE: Absence = { absent: [], open: 0 };
+
+/**
+ * What is absent: present on its ref until now, left over (a mark in `left`) when all of the report's were matched, and
+ * nothing that a later upload has. By the numbers of the destinations; those that hold nothing are missing. Their scopes are held:
+ * only operators change them. `opened`: how many more are open because of what this upload has written already.
+ */
+export function absencesIn(
+  stored: StoredFindings,
+  left: Uint8Array,
+  opened: ReadonlyMap<number, number>,
+): ReadonlyMap<number, Absence> {
+  const absences = new Map<number, { absent: Absence['absent'][number][]; open: number }>();
+  for (let row = 0; row < stored.length; row += 1) {
+    const destination = stored.destinationOf(row);
+    const absence = absences.get(destination) ?? {
+      absent: [],
+      open: -(opened.get(destination) ?? 0),
+    };
+    absences.set(destination, absence);
+    if (!stored.isPresent(row)) continue;
+    const isLeft = left[row] === 1 && !stored.isSettled(row);
+    if (isLeft && stored.isSeenLater(row)) continue;
+    if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) absence.open += 1;
+    if (!isLeft) continue;
+    absence.absent.push({ id: stored.id(row), status: stored.status(row) });
+  }
+  return absences;
+}
+
+/** A place where a conclusion is drawn, by its number among the destinations of the upload, and what it did not see there. */
+export interface Conclusion {
+  readonly destination: number;
+  readonly place: BatchPlace;
+  readonly absence: Absence;
+}
+
+/** Destinations whose closing is held back: how many findings, and a digest to know an equal scan by. */
+export type Held = ReadonlyMap<number, { readonly count: number; readonly digest: Buffer }>;
+
+/** What the guard holds back; everything else may be closed. */
+export async function holdBack(db: Db, conclusions: readonly Conclusion[]): Promise<Held> {
+  const held = new Map<number, { count: number; digest: Buffer }>();
+  for (const { destination, place, absence } of conclusions) {
+    const ids = activeOf(absence);
+    if (ids.length <= GUARD_COUNT || ids.length <= absence.open * GUARD_SHARE) continue;
+    const digest = hash('sha256', ids.sort().join(' '), 'buffer');
+    const { tenantId, refId, tool, category } = place;
+    const before = (await findAnalysis(db, tenantId, refId, tool, category))?.held_digest ?? null;
+    // A second equal scan is believed.
+    if (before === null || !digest.equals(before))
+      held.set(destination, { count: ids.length, digest });
+  }
+  return held;
+}
+
+const activeOf = ({ absent }: Absence): string[] =>
+  absent.filter(({ status }) => isActive(status)).map(({ id }) => id);
+
+/** How many findings closing what isn't held would resolve. */
+export function closable(conclusions: readonly Conclusion[], held: Held): number {
+  const ids = conclusions
+    .filter(({ destination, place }) => place.isDefaultRef && !held.has(destination))
+    .flatMap(({ absence }) => activeOf(absence));
+  return new Set(ids).size;
+}
+
+export interface Closed {
+  readonly resolved: number;
+  readonly held: Held;
+}
+
+/** Carries absence out, or goes on where an earlier try ended; what that one closed is counted. */
+export async function resolveAbsent(
+  slices: LeasedSlices,
+  clock: Clock,
+  conclusions: readonly Conclusion[],
+): Promise<Closed> {
+  const isNothing = conclusions.every(({ absence }) => absence.absent.length === 0);
+  if (isNothing && !slices.isResumed) return { resolved: 0, held: new Map() };
+  const held = await decide(slices, conclusions);
+  const counts = slices.appended<number>();
+  const gone = conclusions
+    .filter(({ destination }) => !held.has(destination))
+    .flatMap(({ place, absence }) => absence.absent.map(({ id }) => ({ place, id })));
+  for (const slice of sliced(gone)) {
+    counts.push(await slices.append((tx) => close(tx, slice, clock.nowMs())));
+  }
+  return { resolved: counts.reduce((sum, count) => sum + count, 0), held };
+}
+
+/** Of how many absent findings it was decided, and by which digest they are held; null: they aren't. */
+type Decision = readonly [
+  destination: number,
+  { readonly count: number; readonly digest: string | null },
+];
+
+/** What the guard holds back, as the first try decided: closing, and the noting of the analysis, change what it is judged by. */
+async function decide(slices: LeasedSlices, conclusions: readonly Conclusion[]): Promise<Held> {
+  const decided = new Map(
+    await slices.once(async (tx) => decisionsOf(conclusions, await holdBack(tx, conclusions))),
+  );
+  // Where others left more between two tries that is judged by itself.
+  const hasMore = ({ destination, absence }: Conclusion): boolean =>
+    activeOf(absence).length > (decided.get(destination)?.count ?? GUARD_COUNT);
+  const held = new Map(await holdBack(slices.db, conclusions.filter(hasMore)));
+  for (const one of conclusions) {
+    const { count, digest } = decided.get(one.destination) ?? { count: 0, digest: null };
+    if (digest === null || hasMore(one)) continue;
+    held.set(one.destination, { count, digest: Buffer.from(digest, 'hex') });
+  }
+  return held;
+}
+
+/** Of the destinations where so much is absent that it could be held. */
+function decisionsOf(conclusions: readonly Conclusion[], held: Held): Decision[] {
+  const counted = conclusions.map(({ destination, absence }): Decision => {
+    const digest = held.get(destination)?.digest.toString('hex') ?? null;
+    return [destination, { count: activeOf(absence).length, digest }];
+  });
+  return counted.filter(([, { count }]) => count > GUARD_COUNT);
+}
+
+/** Marks findings as gone from their refs; on the default ref they are resolved. Returns how many were resolved. */
+async function close(
+  tx: Db,
+  gone: readonly { readonly place: BatchPlace; readonly id: string }[],
+  nowMs: number,
+): Promise<number> {
+  const [first] = gone;
+  if (first === undefined) return 0;
+  const { tenantId, uploadId } = first.place;
+  await markAbsent(
+    tx,
+    gone.map(({ place, id }) => ({ tenant_id: tenantId, ref_id: place.refId, finding_id: id })),
+  );
+  // Elsewhere than on the default ref it is gone from that ref only; the status shown stays.
+  const ids = gone.filter(({ place }) => place.isDefaultRef).map(({ id }) => id);
+  // As they are now: an operator may have decided since they were read.
+  const open = await lockActive(tx, tenantId, ids);
+  await resolveFixed(
+    tx,
+    tenantId,
+    open.map((finding) => finding.id),
+    nowMs,
+  );
+  await insertFindingEvents(
+    tx,
+    open.map((finding) => ({
+      tenant_id: tenantId,
+      finding_id: finding.id,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: 'resolved',
+      by_whom: `upload:${uploadId}`,
+      data: JSON.stringify({ from: finding.status, as: 'fixed' }),
+    })),
+  );
+  return open.length;
+}

@@ -1,0 +1,235 @@
+// Where the findings of a report go: every group of entries gets its asset, its ref and its matching scope, and the
+// upload takes the scopes, so that nobody else changes what it matches against.
+
+import { limits } from '@muster/contract/plain';
+import { present } from '../../lib/assert.ts';
+import type { Db } from '../../db/db.ts';
+import type { AssetPlace } from '../inventory/assets.ts';
+import type { AnalysisDraft, Report } from '../report/report.rules.ts';
+import type { BatchPlace } from './finding-rows.rules.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import { analysesOf } from '../store/inventory.queries.ts';
+import { pushAside, takeScopes } from '../store/scope.queries.ts';
+import { type IngestDeps, ScopeBusy } from '../lease/lease.ts';
+import { type RefWish, resolveRefs } from './refs.ts';
+import { Warnings } from '../json/warnings.decode.ts';
+import { type Slices, sliced } from '../lease/slices.ts';
+import type { Group, ItemIndex } from '../index/item-index.rules.ts';
+import type { UploadRow } from '../store/upload.queries.ts';
+
+/**
+ * Rounds of one report at most: each reads the document once more. Refs of one asset beyond that share the last round, and
+ * are each matched by themselves: a defect that is new on several of them becomes several findings.
+ */
+const ROUNDS_MAX = 16;
+
+/** What some groups are matched against and written to. */
+export interface Destination {
+  readonly analysis: AnalysisDraft;
+  readonly asset: AssetPlace;
+  readonly place: BatchPlace;
+  /**
+   * How many destinations before it have the same scope, on other refs. They are matched and written one after the other, as if
+   * they had been uploads of their own: a finding that the first one creates is known to the second.
+   */
+  readonly round: number;
+}
+
+export interface Destinations {
+  readonly all: readonly Destination[];
+  /** For each group of the itemIndex, the number of its destination. */
+  readonly ofGroup: readonly number[];
+  readonly warnings: Warnings;
+}
+
+/**
+ * Where each group goes; also assets that a conclusive analysis names without an item: there all may be resolved.
+ */
+export async function resolveDestinations(
+  slices: Slices,
+  upload: UploadRow,
+  report: Report,
+  found: ItemIndex,
+  inventory: Inventory,
+  nowMs: number,
+): Promise<Destinations> {
+  const groups = [...found.groups, ...groupsWithoutItems(report, found)].map((group) =>
+    destinationOfGroup(upload, report, group, inventory),
+  );
+  const refs = await resolveRefs(
+    slices,
+    groups.map((group) => group.wish),
+    nowMs,
+  );
+  const all: Destination[] = [];
+  const ofGroup: number[] = [];
+  const numbers = new Map<string, number>();
+  const destinationsOfScope = new Map<string, number>();
+  const warnings = new Warnings();
+  for (const { analysis, asset, wish } of groups) {
+    const refId = refs.id(wish);
+    const taken = refs.otherDefault(wish);
+    if (taken !== null) {
+      const detail = `The default branch of this asset is ${taken}; ${wish.branch} stays an ordinary one.`;
+      warnings.warn('', 'default_branch_taken', detail);
+    }
+    // Two names of one asset, or one analysis twice: one destination, so that a stored finding is used once.
+    const key = `${asset.id} ${refId} ${analysis.tool}\n${analysis.category}`;
+    const number = numbers.get(key) ?? all.length;
+    const known = all[number];
+    const scope = `${asset.id} ${analysis.tool}\n${analysis.category}`;
+    const before = destinationsOfScope.get(scope) ?? 0;
+    const round = known?.round ?? Math.min(before, ROUNDS_MAX - 1);
+    if (known === undefined) destinationsOfScope.set(scope, before + 1);
+    numbers.set(key, number);
+    ofGroup.push(number);
+    all[number] = {
+      analysis: known === undefined ? analysis : mergeAnalyses(known.analysis, analysis),
+      asset,
+      round,
+      place: {
+        destination: number,
+        tenantId: upload.tenant_id,
+        uploadId: upload.id,
+        assetId: asset.id,
+        tool: analysis.tool,
+        category: analysis.category,
+        refId,
+        isDefaultRef: refs.isDefault(wish),
+        defaultRefId: refs.defaultId(wish),
+        isStale: false,
+        commitSha: analysis.commitSha,
+        nowMs,
+      },
+    };
+  }
+  return { all: withoutStrays(all, warnings), ofGroup, warnings };
+}
+
+/** What a group is about, and the ref that it asks for. */
+function destinationOfGroup(
+  upload: UploadRow,
+  report: Report,
+  group: Group,
+  inventory: Inventory,
+): { readonly analysis: AnalysisDraft; readonly asset: AssetPlace; readonly wish: RefWish } {
+  const analysis = present(report.analyses[group.analysis], 'the analysis of a group');
+  const asset = present(
+    group.asset === null ? inventory.fallback : inventory.asset(group.asset),
+    'the asset of a group',
+  );
+  const wish = {
+    tenantId: upload.tenant_id,
+    assetId: asset.id,
+    branch: analysis.branch,
+    claimsDefault: analysis.claimsDefaultBranch,
+  };
+  return { analysis, asset, wish };
+}
+
+/**
+ * Findings that no asset is known for may be those of any asset that others of their analysis belong to: what is missing
+ * there may be among them, so that nothing is concluded from it.
+ */
+function withoutStrays(
+  destinations: readonly Destination[],
+  warnings: Warnings,
+): readonly Destination[] {
+  const keyOf = ({ tool, category }: AnalysisDraft) => `${tool}\n${category}`;
+  const strays = destinations.filter(({ asset }) => asset.is_fallback === 1);
+  const uncertain = new Set(strays.map(({ analysis }) => keyOf(analysis)));
+  const told = new Set<string>();
+  return destinations.map((destination) => {
+    const { analysis, asset } = destination;
+    const key = keyOf(analysis);
+    if (asset.is_fallback === 1 || analysis.coverage !== 'full' || !uncertain.has(key))
+      return destination;
+    const detail = `Nothing tells the asset of some findings of ${analysis.toolName}: on the assets of the others nothing is closed.`;
+    if (!told.has(key)) warnings.warn('', 'no_target_asset', detail);
+    told.add(key);
+    return { ...destination, analysis: { ...analysis, listed: false } };
+  });
+}
+
+function groupsWithoutItems(report: Report, found: ItemIndex): Group[] {
+  const known = new Set(found.groups.map((group) => `${group.analysis}/${group.asset}`));
+  return report.analyses.flatMap((analysis, index) => {
+    if (analysis.coverage !== 'full') return [];
+    const named = assetsOf(report, analysis);
+    return named
+      .filter((asset) => !known.has(`${index}/${asset}`))
+      .map((asset) => ({ analysis: index, asset }));
+  });
+}
+
+/** A SARIF run is about one asset, or one that isn't known; CTIS findings are about any that the report names. */
+function assetsOf({ format, assets }: Report, { asset }: AnalysisDraft): readonly number[] {
+  if (asset !== null) return [asset];
+  return format === 'ctis' ? Array.from({ length: assets.length }, (_, index) => index) : [];
+}
+
+const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft => ({
+  ...one,
+  coverage: one.coverage === 'full' && other.coverage === 'full' ? 'full' : 'partial',
+  succeeded: one.succeeded && other.succeeded,
+  listed: one.listed && other.listed,
+});
+
+/**
+ * Takes the scopes of all destinations in a fixed order, so that two uploads with the same scopes can't wait for each other. All
+ * or none: after ScopeBusy those that were taken are given back (endByError).
+ */
+export async function holdScopes(
+  { clock }: Pick<IngestDeps, 'clock'>,
+  slices: Slices,
+  upload: UploadRow,
+  destinations: readonly Destination[],
+): Promise<void> {
+  const keys = new Map(
+    destinations.map(
+      ({ place }) => [`${place.assetId} ${place.tool}\n${place.category}`, place] as const,
+    ),
+  );
+  const ordered = [...keys.keys()].sort().map((key) => present(keys.get(key), 'a scope'));
+  for (const slice of sliced(ordered)) {
+    await slices.write(async (tx) => {
+      const nowMs = clock.nowMs();
+      await pushAside(tx, upload, slice, nowMs);
+      const taken = await takeScopes(tx, upload, slice, nowMs, nowMs + limits.uploadLeaseMs);
+      if (taken < slice.length) throw new ScopeBusy();
+    });
+  }
+}
+
+/**
+ * Marks the destinations whose analysis a later upload has been applied to already: this one waited, or was tried again. Ids of
+ * uploads are made when they arrive, and sort by that. Their scopes are held.
+ */
+export async function markStale(
+  db: Db,
+  upload: UploadRow,
+  destinations: Destinations,
+): Promise<Destinations> {
+  const later = new Set<string>();
+  const keyOf = (ref: string, tool: string, category: string) => `${ref} ${tool}\n${category}`;
+  const places = destinations.all.map(({ place: { refId, tool, category } }) => ({
+    ref_id: refId,
+    tool,
+    category,
+  }));
+  for (const slice of sliced(places)) {
+    for (const row of await analysesOf(db, upload.tenant_id, slice)) {
+      if (row.last_upload_id > upload.id) later.add(keyOf(row.ref_id, row.tool, row.category));
+    }
+  }
+  if (later.size === 0) return destinations;
+  const all = destinations.all.map((destination) => {
+    const { refId, tool, category } = destination.place;
+    if (!later.has(keyOf(refId, tool, category))) return destination;
+    const where = category === '' ? tool : `${tool}, ${category}`;
+    const detail = `A later upload of the analysis (${where}) was applied before this one: nothing that it said is changed, and nothing is closed.`;
+    destinations.warnings.warn('', 'later_upload_applied', detail);
+    return { ...destination, place: { ...destination.place, isStale: true } };
+  });
+  return { ...destinations, all };
+}

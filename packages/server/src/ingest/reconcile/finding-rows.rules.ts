@@ -1,0 +1,318 @@
+// From matched entries to the rows of one batch: created, changed, unchanged or reopened, decided per entry from what
+// is stored. Pure: ids and times come in, rows and counts go out.
+
+import { SEVERITIES } from '@muster/contract/plain';
+import { present } from '../../lib/assert.ts';
+import type { FindingDraft } from '../report/report.rules.ts';
+import type {
+  FindingRefRow,
+  FindingRow,
+  SeenAgain,
+  StoredContent,
+} from '../store/finding.queries.ts';
+import type { MatchedBy } from '../match/match.rules.ts';
+import { type BatchCounts, noBatch } from './batch-counts.rules.ts';
+import { isActive, type StoredState } from './stored-findings.rules.ts';
+
+/** What a report says of a finding, ready to be stored. */
+export interface Content {
+  readonly document: string;
+  readonly columns: Omit<StoredContent, 'id' | 'document'>;
+}
+
+/** The stored finding that an item is. */
+export interface Compared {
+  readonly state: StoredState;
+  readonly sameEvidence: boolean;
+}
+
+/** One item of a report on its way into the tables. */
+export interface Matched {
+  readonly place: BatchPlace;
+  readonly suppressed: boolean;
+  readonly by: MatchedBy;
+  /** The stored finding; null: the item is new. */
+  readonly stored: Compared | null;
+  /** Null where the item needn't be read: it is stored as it is. */
+  readonly content: Content | null;
+  /** The stored form of its evidence. */
+  readonly evidence: Buffer;
+}
+
+/** Where and when a batch belongs. */
+export interface BatchPlace {
+  /** The number of its destination among those of the upload. */
+  readonly destination: number;
+  readonly tenantId: string;
+  readonly uploadId: string;
+  readonly assetId: string;
+  readonly tool: string;
+  readonly category: string;
+  readonly refId: string;
+  readonly isDefaultRef: boolean;
+  /** The ref whose state is shown. */
+  readonly defaultRefId: string;
+  /** A later upload of the same analysis was applied before: what that one said of a known finding stays. */
+  readonly isStale: boolean;
+  readonly commitSha: string | null;
+  readonly nowMs: number;
+}
+
+export interface FindingEventRow {
+  tenant_id: string;
+  finding_id: string;
+  id: string;
+  at: number;
+  kind: string;
+  by_whom: string;
+  data: string;
+}
+
+interface DetailRow {
+  tenant_id: string;
+  finding_id: string;
+  document: string;
+}
+
+/** What a report makes of a status: written only while the status is still the one it was decided on. */
+export interface StatusChange {
+  readonly id: string;
+  readonly from: FindingRow['status'];
+  readonly to: FindingRow['status'];
+}
+
+export interface BatchRows {
+  readonly counts: BatchCounts;
+  /** Of StoredCounts. */
+  readonly opened: Map<number, number>;
+  readonly created: FindingRow[];
+  readonly createdDetails: DetailRow[];
+  readonly changed: Partial<FindingRow>[];
+  readonly statuses: StatusChange[];
+  readonly changedDetails: DetailRow[];
+  /** Seen for the first time on their ref. */
+  readonly sighted: FindingRefRow[];
+  readonly seenAgain: SeenAgain[];
+  readonly events: FindingEventRow[];
+}
+
+/** What is shown of a finding isn't this upload's to say: a later one has said it, or it is what the default ref says. */
+const isToldByOther = ({ isStale }: BatchPlace, { isForeign, isSeenLater }: StoredState): boolean =>
+  isStale || isForeign || isSeenLater;
+
+/** The stored findings whose content has to be known: what is new, late, or sent as it is stored isn't compared. */
+export const toCompare = (items: readonly Matched[]): string[] =>
+  items.flatMap(({ place, stored, content }) =>
+    stored === null || content === null || isToldByOther(place, stored.state)
+      ? []
+      : [stored.state.id],
+  );
+
+/** `contents`: of those in `toCompare`, by id. `newId` makes the ids of created findings and events, in order. */
+export function batchRows(
+  items: readonly Matched[],
+  contents: ReadonlyMap<string, StoredContent>,
+  newId: () => string,
+): BatchRows {
+  const rows: BatchRows = {
+    counts: noBatch(),
+    opened: new Map(),
+    created: [],
+    createdDetails: [],
+    changed: [],
+    statuses: [],
+    changedDetails: [],
+    sighted: [],
+    seenAgain: [],
+    events: [],
+  };
+  const again = new Map<BatchPlace, string[]>();
+  for (const item of items) {
+    const { place, stored } = item;
+    if (item.suppressed) rows.counts.suppressed += 1;
+    const id = stored === null ? create(rows, item, newId()) : stored.state.id;
+    if (stored !== null) {
+      revisit(rows, item, stored, contents.get(id), newId);
+      const more = opens(item, stored.state);
+      if (more !== 0)
+        rows.opened.set(place.destination, (rows.opened.get(place.destination) ?? 0) + more);
+    }
+    // The later one has seen it last, and knows by that, when it goes on, that it wrote it.
+    if (stored?.state.isSeenLater === true) continue;
+    if (stored?.state.isSighted === true) {
+      const ids = again.get(place);
+      if (ids === undefined) again.set(place, [id]);
+      else ids.push(id);
+      continue;
+    }
+    rows.sighted.push({
+      ...sightOf(place),
+      finding_id: id,
+      present: place.isStale && stored !== null && !stored.state.isPresent ? 0 : 1,
+      first_seen_at: place.nowMs,
+      first_commit: place.commitSha,
+    });
+  }
+  for (const [place, findingIds] of again) {
+    const present = place.isStale ? {} : { present: 1 as const };
+    rows.seenAgain.push({ ...sightOf(place), ...present, findingIds });
+  }
+  return rows;
+}
+
+const sightOf = (place: BatchPlace) => ({
+  tenant_id: place.tenantId,
+  ref_id: place.refId,
+  last_seen_at: place.nowMs,
+  last_commit: place.commitSha,
+  last_upload_id: place.uploadId,
+});
+
+/** What the report says of the finding. */
+export function contentOf(draft: FindingDraft): Content {
+  const columns: Content['columns'] = {
+    type: draft.type,
+    rule_id: draft.ruleId,
+    title: draft.title,
+    severity: SEVERITIES.indexOf(draft.severity) as FindingRow['severity'],
+    path: draft.path,
+    start_line: draft.startLine,
+    base_fingerprint: draft.baseFingerprint,
+  };
+  const document = JSON.stringify({
+    message: draft.message,
+    start_column: draft.startColumn,
+    fingerprints: draft.fingerprints,
+    ...draft.detail(),
+  });
+  return { document, columns };
+}
+
+/** The item was sent as it is stored, or says the same in another way. */
+function isSame(content: Content | null, stored: StoredContent | undefined): boolean {
+  if (content === null) return true;
+  if (stored === undefined || stored.document !== content.document) return false;
+  const names = Object.keys(content.columns) as (keyof Content['columns'])[];
+  return names.every((name) => stored[name] === content.columns[name]);
+}
+
+function create(rows: BatchRows, item: Matched, id: string): string {
+  const { place, suppressed } = item;
+  const content = present(item.content, 'the content of a new finding');
+  rows.counts.created += 1;
+  rows.created.push({
+    tenant_id: place.tenantId,
+    id,
+    asset_id: place.assetId,
+    tool: place.tool,
+    category: place.category,
+    ...content.columns,
+    severity_override: null,
+    status: suppressed ? 'suppressed' : 'open',
+    resolution: null,
+    status_by: 'report',
+    status_at: place.nowMs,
+    accepted_until: null,
+    evidence: item.evidence,
+    matched_by: item.by,
+    first_seen_at: place.nowMs,
+    created_upload_id: place.uploadId,
+  });
+  rows.createdDetails.push({
+    tenant_id: place.tenantId,
+    finding_id: id,
+    document: content.document,
+  });
+  return id;
+}
+
+/**
+ * The status that the report itself decides; null: it stays. Decisions of people always stay, and so does what the default ref
+ * says, whatever is found on others.
+ */
+export function nextStatus(
+  stored: StoredState,
+  suppressed: boolean,
+  isDefaultRef: boolean,
+): FindingRow['status'] | null {
+  if (stored.isForeign || stored.isSeenLater) return null;
+  if (suppressed && isActive(stored.status)) return 'suppressed';
+  if (!suppressed && stored.status === 'suppressed' && stored.isByReport) return 'open';
+  const fixed = stored.status === 'resolved' && stored.isFixed;
+  // The status shown is that of the default ref: a sighting elsewhere doesn't reopen it.
+  if (fixed && isDefaultRef) return suppressed ? 'suppressed' : 'open';
+  return null;
+}
+
+/** Whether the finding is open on its ref from now on, and wasn't: 1; the other way round: -1. */
+function opens({ place, suppressed }: Matched, state: StoredState): number {
+  if (place.isStale || state.isSeenLater || state.isCreatedHere) return 0;
+  const status = nextStatus(state, suppressed, place.isDefaultRef) ?? state.status;
+  return Number(isActive(status)) - Number(state.isPresent && isActive(state.status));
+}
+
+function revisit(
+  rows: BatchRows,
+  item: Matched,
+  { state, sameEvidence }: Compared,
+  storedContent: StoredContent | undefined,
+  newId: () => string,
+): void {
+  const { place } = item;
+  // Shown is what the default ref's reports say of it, in their latest words.
+  if (isToldByOther(place, state)) {
+    rows.counts.unchanged += 1;
+    return;
+  }
+  const status = nextStatus(state, item.suppressed, place.isDefaultRef);
+  const sameContent = isSame(item.content, storedContent);
+  if (status === null && sameContent && sameEvidence) {
+    rows.counts.unchanged += 1;
+    return;
+  }
+  const content = present(item.content, 'the content of a changed finding');
+  const reopened = status === 'open' && state.status === 'resolved';
+  if (reopened) rows.counts.reopened += 1;
+  else if (status === null && sameContent) rows.counts.unchanged += 1;
+  else rows.counts.changed += 1;
+  rows.changed.push({
+    tenant_id: place.tenantId,
+    id: state.id,
+    ...content.columns,
+    evidence: item.evidence,
+    matched_by: item.by,
+  });
+  rows.changedDetails.push({
+    tenant_id: place.tenantId,
+    finding_id: state.id,
+    document: content.document,
+  });
+  const event = (kind: string, data: unknown): void => {
+    rows.events.push({
+      tenant_id: place.tenantId,
+      finding_id: state.id,
+      id: newId(),
+      at: place.nowMs,
+      kind,
+      by_whom: `upload:${place.uploadId}`,
+      data: JSON.stringify(data),
+    });
+  };
+  if (status !== null) {
+    rows.statuses.push({ id: state.id, from: state.status, to: status });
+    event(reopened ? 'reopened' : 'status', { from: state.status, to: status });
+  }
+  if (item.by === 'moved' || item.by === 'nearest') {
+    const placeOf = ({ path, start_line: line }: Pick<StoredContent, 'path' | 'start_line'>) =>
+      line === null ? path : `${path}:${line}`;
+    const from = storedContent === undefined ? null : placeOf(storedContent);
+    const to = placeOf(content.columns);
+    if (from !== to) event('moved', { from, to, by: item.by });
+  }
+  if (content.columns.severity !== state.severity) {
+    event('severity', {
+      from: SEVERITIES[state.severity],
+      to: SEVERITIES[content.columns.severity],
+    });
+  }
+}

@@ -1,0 +1,146 @@
+// The refs of a report's analyses on its assets, found or made, and which of them are default ones. The first branch that is
+// claimed as default stays so; until one is claimed, the first ref that was seen stands in for it. Called by destinations.ts.
+
+import type { Db } from '../../db/db.ts';
+import { present } from '../../lib/assert.ts';
+import { newId, type RefId } from '../../lib/ids.ts';
+import {
+  type AssetRefRow,
+  insertRefs,
+  lockDefaultRefs,
+  markClaimedDefault,
+  refsById,
+  refsByName,
+  setDefaultRefs,
+} from '../store/inventory.queries.ts';
+import { type Slices, sliced } from '../lease/slices.ts';
+
+/** A ref that an analysis of the report is about. */
+export interface RefWish {
+  readonly tenantId: string;
+  readonly assetId: string;
+  readonly branch: string;
+  /** The report says that it is the default branch. */
+  readonly claimsDefault: boolean;
+}
+
+type NamedRef = Pick<AssetRefRow, 'id' | 'asset_id' | 'name'>;
+
+/** An asset's default ref; `claimedName`: the branch that a report claimed as such, null while another stands in for it. */
+interface DefaultRef {
+  readonly id: string;
+  readonly claimedName: string | null;
+}
+
+export class Refs {
+  readonly #ids = new Map<string, string>();
+  readonly #defaults = new Map<string, DefaultRef>();
+
+  id({ assetId, branch }: RefWish): string {
+    return present(this.#ids.get(`${assetId} ${branch}`), 'the ref');
+  }
+
+  /** As far as it is settled. */
+  defaultOf(assetId: string): DefaultRef | undefined {
+    return this.#defaults.get(assetId);
+  }
+
+  /** The ref of the asset whose state is shown. */
+  defaultId({ assetId }: RefWish): string {
+    return present(this.#defaults.get(assetId), 'the default ref').id;
+  }
+
+  isDefault(wish: RefWish): boolean {
+    return this.defaultId(wish) === this.id(wish);
+  }
+
+  /** The branch that stays the default one although this one was claimed as such; null: none does. */
+  otherDefault(wish: RefWish): string | null {
+    if (!wish.claimsDefault || this.isDefault(wish)) return null;
+    return this.#defaults.get(wish.assetId)?.claimedName ?? null;
+  }
+
+  note(rows: readonly NamedRef[], defaults: ReadonlyMap<string, DefaultRef>): void {
+    for (const row of rows) this.#ids.set(`${row.asset_id} ${row.name}`, row.id);
+    for (const [assetId, ref] of defaults) this.#defaults.set(assetId, ref);
+  }
+}
+
+/**
+ * Finds or makes the refs, in the order of the assets' ids, so that two uploads with the same assets can't wait for each
+ * other; on one asset in the given order, by which the first one claimed as default is.
+ */
+export async function resolveRefs(
+  slices: Slices,
+  wishes: Iterable<RefWish>,
+  nowMs: number,
+): Promise<Refs> {
+  const distinct = new Map(
+    [...wishes].map((wish) => [`${wish.assetId} ${wish.claimsDefault} ${wish.branch}`, wish]),
+  );
+  const ordered = [...distinct.values()].sort((one, other) =>
+    one.assetId === other.assetId ? 0 : one.assetId < other.assetId ? -1 : 1,
+  );
+  const refs = new Refs();
+  for (const slice of sliced(ordered)) {
+    const { rows, defaults } = await slices.write((tx) => settleSlice(tx, slice, refs, nowMs));
+    refs.note(rows, defaults);
+  }
+  return refs;
+}
+
+async function settleSlice(
+  tx: Db,
+  wishes: readonly RefWish[],
+  before: Refs,
+  nowMs: number,
+): Promise<{ rows: NamedRef[]; defaults: Map<string, DefaultRef> }> {
+  const tenantId = present(wishes[0], 'a wish').tenantId;
+  const assetIds = [...new Set(wishes.map((wish) => wish.assetId))];
+  const names = [...new Set(wishes.map((wish) => wish.branch))];
+  // Locked: another upload may be about to settle the default ref.
+  const stored = await lockDefaultRefs(tx, tenantId, assetIds);
+  await insertRefs(tx, freshRefs(wishes, nowMs));
+  const rows = await refsByName(tx, tenantId, assetIds, names);
+  const known = await refsById(tx, tenantId, [...stored.values()]);
+  const defaults = new Map<string, DefaultRef>();
+  // A claimed ref is always the default one of its asset.
+  for (const { asset_id: assetId, id, name, claimed_default: claimed } of known) {
+    defaults.set(assetId, { id, claimedName: claimed === 1 ? name : null });
+  }
+  // A dry run stores no new assets, so neither their default refs: slices before this one know them.
+  for (const assetId of assetIds) {
+    const settled = before.defaultOf(assetId);
+    if (settled !== undefined && !defaults.has(assetId)) defaults.set(assetId, settled);
+  }
+  const ids = new Map(rows.map((row) => [`${row.asset_id} ${row.name}`, row.id]));
+  const claimed: string[] = [];
+  for (const { assetId, branch, claimsDefault } of wishes) {
+    const id = present(ids.get(`${assetId} ${branch}`), 'the ref');
+    const isClaimed = (defaults.get(assetId)?.claimedName ?? null) !== null;
+    if (claimsDefault && !isClaimed) {
+      defaults.set(assetId, { id, claimedName: branch });
+      claimed.push(id);
+    } else if (!defaults.has(assetId)) defaults.set(assetId, { id, claimedName: null });
+  }
+  await markClaimedDefault(tx, tenantId, claimed);
+  const changed = [...defaults].filter(([assetId, { id }]) => stored.get(assetId) !== id);
+  await setDefaultRefs(
+    tx,
+    changed.map(([assetId, { id }]) => ({ tenant_id: tenantId, id: assetId, default_ref_id: id })),
+  );
+  return { rows, defaults };
+}
+
+/** A row for each ref, whether it is known or not. */
+function freshRefs(wishes: readonly RefWish[], nowMs: number): AssetRefRow[] {
+  const distinct = new Map(wishes.map((wish) => [`${wish.assetId} ${wish.branch}`, wish]));
+  return [...distinct.values()].map(({ tenantId, assetId, branch }) => ({
+    tenant_id: tenantId,
+    id: newId<RefId>(nowMs),
+    asset_id: assetId,
+    name: branch,
+    claimed_default: 0,
+    created_at: nowMs,
+  }));
+}

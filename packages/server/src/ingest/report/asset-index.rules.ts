@@ -1,0 +1,86 @@
+// The first pass over the assets that a CTIS report lists: each is usable, and then a row by what it is known by, or
+// rejected; and the report's own ids, by which findings, relationships and endpoints refer to them, kept as hashes. A later
+// pass makes the drafts (assets.ts). Filled by reading.ts, asked by ctis/targets.decode.ts.
+
+import { GrowingInts } from '../../lib/growing-ints.ts';
+import type { AssetNames } from './asset-names.rules.ts';
+import type { AssetEntry, ListIndexes } from './report.rules.ts';
+import { type Located, Warnings } from '../json/warnings.decode.ts';
+import { HashedTexts } from './hashed-texts.columns.ts';
+import { KeyedIndex, ListIndex } from './list-index.rules.ts';
+import { objectOf, stringOf } from '../json/json.decode.ts';
+
+/** Stands for the row of an asset that was rejected. */
+const REJECTED = -1;
+
+export class AssetIndex extends ListIndex {
+  /** What the entries' ids had to be tolerated for, which is told behind the rest. */
+  readonly idWarnings = new Warnings();
+  readonly names: AssetNames;
+  /** True when an id names two assets: a finding that refers to it may be about either. */
+  isAmbiguous = false;
+  readonly #ids = new HashedTexts();
+  /** Of each id the row that it means. */
+  readonly #meanings = new GrowingInts();
+  /** Some entry was too deep or too large to be read: what its id is isn't known. */
+  #hasUnread = false;
+
+  /** `names` are those of the report. */
+  constructor(names: AssetNames) {
+    super();
+    this.names = names;
+  }
+
+  /** Takes in the next entry; `pointer` is where it stands. */
+  take(entry: AssetEntry, pointer: string): void {
+    const row = this.names.add(entry);
+    this.accept(row);
+    const { ref } = entry;
+    if (ref === null) return;
+    const meant = this.#mean(ref, row);
+    if (meant === row) return;
+    this.isAmbiguous = true;
+    const detail = `The id "${ref.slice(0, 64)}" names two assets; references mean the first, and nothing is closed.`;
+    this.idWarnings.warn(`${pointer}/id`, 'asset_id_repeated', detail);
+  }
+
+  /** Findings may refer to what was rejected, too: they are about no other asset. */
+  override reject(rejection: Located, value: unknown): void {
+    super.reject(rejection, value);
+    if (value === undefined) this.#hasUnread = true;
+    const ref = stringOf(objectOf(value)?.id)?.trim();
+    if (ref !== undefined) this.#mean(ref, REJECTED);
+  }
+
+  /** The row that an id means, from now on if it meant none. */
+  #mean(ref: string, row: number): number {
+    const number = this.#ids.add(ref);
+    if (number === this.#meanings.length) this.#meanings.push(row);
+    else if (this.#meanings.at(number) === REJECTED) this.#meanings.set(number, row);
+    return this.#meanings.at(number);
+  }
+
+  /** The row of the usable asset that an id means; null: it means none. */
+  rowOfRef(ref: string): number | null {
+    const row = this.#meaning(ref);
+    return row === REJECTED ? null : row;
+  }
+
+  /** Whether an id means an asset that was rejected, or may mean one that wasn't even read. */
+  isRejectedRef(ref: string): boolean {
+    const meaning = this.#meaning(ref);
+    return meaning === REJECTED || (meaning === null && this.#hasUnread);
+  }
+
+  #meaning(ref: string): number | null {
+    const number = this.#ids.find(ref);
+    return number === null ? null : this.#meanings.at(number);
+  }
+}
+
+/** Those of a report with these assets, before any entry was taken in. */
+export const newListIndexes = (names: AssetNames): ListIndexes => ({
+  assets: new AssetIndex(names),
+  relationships: new KeyedIndex(({ from, to, type }) => `${from} ${to} ${type}`),
+  endpoints: new KeyedIndex(({ asset, identity }) => `${asset} ${identity}`),
+});

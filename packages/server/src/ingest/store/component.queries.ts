@@ -1,0 +1,40 @@
+// SQL of the components of an asset while a report is applied that may name one of them in several places.
+
+import type { Selectable } from 'kysely';
+import type { Db } from '../../db/db.ts';
+import type { ComponentTable } from '../../db/tables.ts';
+
+/** These components of an asset as they are stored. */
+export async function storedComponents(
+  db: Db,
+  { tenant_id: tenantId, id: assetId }: { readonly tenant_id: string; readonly id: string },
+  identities: readonly string[],
+): Promise<
+  Pick<Selectable<ComponentTable>, 'identity' | 'name' | 'version' | 'depends_on' | 'document'>[]
+> {
+  if (identities.length === 0) return [];
+  return await db
+    .selectFrom('component')
+    .select(['identity', 'name', 'version', 'depends_on', 'document'])
+    .where('tenant_id', '=', tenantId)
+    .where('asset_id', '=', assetId)
+    .where('identity', 'in', identities)
+    .execute();
+}
+
+/** How many of these an asset has. */
+export async function countComponents(
+  db: Db,
+  { tenant_id: tenantId, id: assetId }: { readonly tenant_id: string; readonly id: string },
+  identities: readonly string[],
+): Promise<number> {
+  if (identities.length === 0) return 0;
+  const row = await db
+    .selectFrom('component')
+    .select((eb) => eb.fn.countAll<number>().as('stored'))
+    .where('tenant_id', '=', tenantId)
+    .where('asset_id', '=', assetId)
+    .where('identity', 'in', identities)
+    .executeTakeFirst();
+  return Number(row?.stored ?? 0);
+}

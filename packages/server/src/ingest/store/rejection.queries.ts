@@ -1,0 +1,34 @@
+// SQL of the items that could not be used: written by the story of an upload in its own transaction, read by operators.
+
+import type { Selectable } from 'kysely';
+import type { Db } from '../../db/db.ts';
+import { insertRows } from '../../db/dialect.ts';
+import type { UploadRejectionTable } from '../../db/tables.ts';
+
+export type RejectionRow = Selectable<UploadRejectionTable>;
+
+/** Stores rejections, those that are there already excepted: a re-run of an upload writes the same ones again. */
+export async function insertRejections(tx: Db, rows: readonly RejectionRow[]): Promise<void> {
+  await insertRows(tx, 'upload_rejection', rows, {
+    onConflict: { columns: ['tenant_id', 'upload_id', 'seq'] },
+  });
+}
+
+/** In the order of the document, after `afterSeq` (-1: from the first); one more than `limit` tells of a next page. */
+export async function rejectionsPage(
+  db: Db,
+  tenantId: string,
+  uploadId: string,
+  afterSeq: number,
+  limit: number,
+): Promise<RejectionRow[]> {
+  return await db
+    .selectFrom('upload_rejection')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('upload_id', '=', uploadId)
+    .where('seq', '>', afterSeq)
+    .orderBy('seq')
+    .limit(limit + 1)
+    .execute();
+}
