@@ -80,14 +80,14 @@ async function takeUpload(
   const { headers } = request;
   const startedMs = deps.clock.monotonicMs();
   const wish = waitOf(query, headers);
-  const declared = format === 'auto' && request.sentType.startsWith('application/sarif+json');
+  const mediaType = format === 'auto' ? declaredType(request.sentType) : null;
   const received = await receiveUpload(deps, caller, {
     body: boundedBody(request.raw, headers, limits.uploadWireBytesMax),
     encoding: encodingOf(headers),
     format,
     context: {
       ...contextOf(query, headers),
-      ...(declared ? { declaredSarif: true } : {}),
+      ...(mediaType === null ? {} : { mediaType }),
       ...(dryRun ? { dryRun: true } : {}),
     },
     commandId: commandOf(headers),
@@ -104,6 +104,12 @@ async function takeUpload(
   // Also when the answer is a problem: only an answer that could not be written out may come again.
   request.written = written;
   return { ...answerOf(row, received, wish, dryRun ? 200 : 201), written };
+}
+
+/** A media type that may mean one format (RFC 6838 §4.2.8, `+json`), without its parameters; null for any other. */
+function declaredType(sent: string): string | null {
+  const type = sent.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  return type.length <= limits.nameCharsMax && type.endsWith('+json') ? type : null;
 }
 
 /** Until 25 s after the headers and at most 20 s after the last byte; the caller may shorten that (contract §5). */

@@ -3,6 +3,7 @@
 // property tests and by the fuzz run.
 
 import assert from 'node:assert/strict';
+import { ITEM_PLACES } from '../../src/ingest/formats/formats.ts';
 import { isUtf8 } from 'node:buffer';
 import { limits } from '@muster/contract';
 import { countMembers, parseEnvelope, parseItem } from '../../src/ingest/document/parse.decode.ts';
@@ -34,7 +35,7 @@ export function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
 
 /** A scan of all pieces. Throws DocumentFault. */
 function scanned(pieces: readonly Buffer[]): DocumentScanner {
-  const scanner = new DocumentScanner();
+  const scanner = new DocumentScanner(ITEM_PLACES);
   for (const piece of pieces) scanner.push(piece);
   return scanner;
 }

@@ -3,6 +3,7 @@
 // where the text stops being JSON.
 
 import assert from 'node:assert/strict';
+import { ITEM_PLACES } from '../../src/ingest/formats/formats.ts';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '@muster/contract';
@@ -206,13 +207,15 @@ test('entries of all lists together are as many as one upload may have', () => {
   const half = limits.uploadItemsMax / 2;
   const of = (count: number): string => Array.from({ length: count }, () => '1').join();
   const scanned = (last: number): void =>
-    new DocumentScanner().push(Buffer.from(`{"assets":[${of(half)}],"endpoints":[${of(last)}]}`));
+    new DocumentScanner(ITEM_PLACES).push(
+      Buffer.from(`{"assets":[${of(half)}],"endpoints":[${of(last)}]}`),
+    );
   scanned(half);
   assert.throws(() => scanned(half + 1), TooManyItems);
 });
 
 test('a envelope over the bound is refused for its size before it is held', () => {
-  const scanner = new DocumentScanner();
+  const scanner = new DocumentScanner(ITEM_PLACES);
   const piece = Buffer.alloc(1024 * 1024, ' ');
   const push = (): void => {
     scanner.push(Buffer.from('{"x":['));

@@ -14,6 +14,7 @@ import { release } from '../../lib/release.ts';
 import { parseEnvelope } from './parse.decode.ts';
 import { type ItemBounds, ItemCutter, type ItemList, type ScannedItem } from './items.decode.ts';
 import { DocumentFault, DocumentScanner } from './scan.decode.ts';
+import type { ItemTree } from './shape.rules.ts';
 import { unseal } from '../store/seal.format.ts';
 import { readChunk, type UploadRow } from '../store/upload.queries.ts';
 
@@ -57,11 +58,11 @@ export class DocumentSource {
   }
 
   /**
-   * The first pass: the envelope, also as the bytes of JSON with its lists of items empty, and how many items stand where.
-   * Problems: as of `pieces`, and invalid_json. Throws TooManyItems.
+   * The first pass: the envelope, also as the bytes of JSON with its lists of items empty, and how many items stand in which of
+   * the `places`. Problems: as of `pieces`, and invalid_json. Throws TooManyItems.
    */
-  async scan(): Promise<{ document: ScannedDocument; envelopeBytes: Buffer }> {
-    const scanner = new DocumentScanner();
+  async scan(places: ItemTree): Promise<{ document: ScannedDocument; envelopeBytes: Buffer }> {
+    const scanner = new DocumentScanner(places);
     let decodedBytes = 0;
     try {
       for await (const piece of this.#pieces()) {

@@ -5,10 +5,10 @@
 
 import { limits } from '@muster/contract/plain';
 import { ItemBounds, type ItemList, TOO_DEEP } from './items.decode.ts';
-import { Trail } from './shape.rules.ts';
+import { type ItemTree, Trail } from './shape.rules.ts';
 
 /** Room for the envelope to begin with; it grows by doubling. */
-const FRAME_BYTES_FIRST = 4096;
+const ENVELOPE_BYTES_FIRST = 4096;
 
 /** A name longer than this (with its escapes) names no list of items. */
 const NAME_BYTES_MAX = 256;
@@ -50,8 +50,8 @@ for (const byte of [0x7d, CLOSE_ARRAY]) MEANING[byte] = CLOSE;
 MEANING[COLON] = NAME_END;
 MEANING[COMMA] = NEXT;
 
-/** Where the scanner stands. 'frame': among levels; 'deep': in a part of the envelope without items. */
-type Mode = 'frame' | 'deep' | 'list' | 'item' | 'scalar';
+/** Where the scanner stands. 'envelope': among levels; 'deep': in a part of the envelope without items. */
+type Mode = 'envelope' | 'deep' | 'list' | 'item' | 'scalar';
 
 /** More items than limits.uploadItemsMax, in whatever lists: the upload is refused. */
 export class TooManyItems extends Error {}
@@ -61,11 +61,11 @@ export class DocumentScanner {
   /** Those that have, or had, an item. */
   readonly lists = new Map<string, ItemList>();
   readonly bounds = new ItemBounds();
-  /** The frame's text so far is the first #envelopeBytes of these. */
-  #envelope = Buffer.allocUnsafe(FRAME_BYTES_FIRST);
+  /** The envelope's text so far is the first #envelopeBytes of these. */
+  #envelope = Buffer.allocUnsafe(ENVELOPE_BYTES_FIRST);
   #envelopeBytes = 0;
-  #mode: Mode = 'frame';
-  readonly #trail = new Trail();
+  #mode: Mode = 'envelope';
+  readonly #trail: Trail;
   #depth = 0;
   #inString = false;
   #escaped = false;
@@ -83,12 +83,17 @@ export class DocumentScanner {
   #itemMembers = 0;
   #itemIsTooDeep = false;
 
+  /** `places`: where lists of items stand. */
+  constructor(places: ItemTree) {
+    this.#trail = new Trail(places);
+  }
+
   /** Throws DocumentFault and TooManyItems. */
   push(piece: Buffer): void {
     let at = 0;
     while (at < piece.length) {
       switch (this.#mode) {
-        case 'frame':
+        case 'envelope':
           at = this.#readEnvelope(piece, at);
           break;
         case 'deep':
@@ -108,7 +113,7 @@ export class DocumentScanner {
     this.#offset += piece.length;
   }
 
-  /** The frame's bytes once all pieces are in. Throws DocumentFault when the document ends too early. */
+  /** The envelope's bytes once all pieces are in. Throws DocumentFault when the document ends too early. */
   end(): Buffer {
     if (this.#mode === 'list' || this.#mode === 'item' || this.#mode === 'scalar') {
       throw new DocumentFault('the document ends inside a list of items');
@@ -158,7 +163,7 @@ export class DocumentScanner {
         case OPEN:
           this.#deepen();
           this.#open(byte);
-          if (this.#mode !== 'frame') {
+          if (this.#mode !== 'envelope') {
             this.#keep(piece, from, at + 1);
             return at + 1;
           }
@@ -216,7 +221,7 @@ export class DocumentScanner {
   /** To the end of a value of the envelope that holds no items. */
   #readDeep(piece: Buffer, from: number): number {
     const end = this.#skip(piece, from);
-    if (this.#depth === this.#itemDepth) this.#mode = 'frame';
+    if (this.#depth === this.#itemDepth) this.#mode = 'envelope';
     this.#keep(piece, from, end);
     return end;
   }
@@ -228,7 +233,7 @@ export class DocumentScanner {
       const meaning = MEANING[byte];
       if (meaning === BLANK) continue;
       if (byte === CLOSE_ARRAY && !this.#afterComma) {
-        this.#mode = 'frame';
+        this.#mode = 'envelope';
         this.#depth -= 1;
         this.#list = null;
         this.#keep(piece, at, at + 1);

@@ -1,36 +1,43 @@
 // Where in a document items stand, and how the scanner knows that it is there: the path from the root to the value that
-// it reads, followed as brackets open and close. Both formats at once, because which one a document has is seen in its
-// envelope. Called by document/scan.decode.ts.
+// the scanner reads, followed as brackets open and close. All formats are looked for at once, because the format of a
+// document is only known from its envelope. Pure. Called by document/scan.decode.ts.
 
-/** A member of an object, each entry of a list, or the items themselves. */
-type Shape =
-  | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Shape> }
-  | { readonly kind: 'list'; readonly each: Shape }
-  | { readonly kind: 'items' };
+/** A place in a document on the way to lists of items. */
+export interface ItemTree {
+  readonly members: Map<string, ItemTree>;
+  /** Any entry of a list that stands here; null where entries lead to no items. */
+  each: ItemTree | null;
+  /** The entries of a list that stands here are items. */
+  isItems: boolean;
+}
 
-const ITEMS: Shape = { kind: 'items' };
-const members = (entries: readonly (readonly [string, Shape])[]): Shape => ({
-  kind: 'object',
-  members: new Map(entries),
-});
-const WITH_RESULTS: Shape = { kind: 'list', each: members([['results', ITEMS]]) };
+const leaf = (): ItemTree => ({ members: new Map(), each: null, isItems: false });
 
-/** CTIS: what a report may have by the hundred thousand. */
-const REPORT = ['findings', 'assets', 'dependencies', 'relationships', 'endpoints'].map(
-  (name) => [name, ITEMS] as const,
-);
+/**
+ * The places of lists of items, from their JSON pointers; the token `*` stands for any entry of a list, and '' for the
+ * document itself.
+ */
+export function itemTree(patterns: readonly string[]): ItemTree {
+  const root = leaf();
+  for (const pattern of patterns) {
+    let place = root;
+    for (const token of pattern.split('/').slice(1)) place = below(place, token);
+    place.isItems = true;
+  }
+  return root;
+}
 
-/** SARIF 2.1.0 §3.13.4 runs, §3.13.5 inlineExternalProperties; CTIS, flat and wrapped. */
-const DOCUMENT = members([
-  ['runs', WITH_RESULTS],
-  ['inlineExternalProperties', WITH_RESULTS],
-  ...REPORT,
-  ['report', members(REPORT)],
-]);
+function below(place: ItemTree, token: string): ItemTree {
+  if (token === '*') return (place.each ??= leaf());
+  const known = place.members.get(token) ?? leaf();
+  place.members.set(token, known);
+  return known;
+}
 
 /** An object or list in which items may stand. */
 interface Level {
-  readonly shape: Shape;
+  readonly tree: ItemTree;
+  readonly isObject: boolean;
   readonly pointer: string;
   /** Objects: the member being read; lists: unused. */
   name: string;
@@ -42,23 +49,30 @@ interface Level {
 export type Opened = 'level' | 'items' | 'other';
 
 export class Trail {
+  readonly #root: ItemTree;
   readonly #levels: Level[] = [];
   #started = false;
   /** The next string is the name of a member that may lead to items. */
   expectsName = false;
 
+  constructor(root: ItemTree) {
+    this.#root = root;
+  }
+
   /** A bracket opens; `pointer` tells where the value stands. */
   open(isObject: boolean): { opened: Opened; pointer: string } {
     const above = this.#levels.at(-1);
-    const shape = above === undefined ? (this.#started ? null : DOCUMENT) : shapeIn(above);
+    const tree = above === undefined ? (this.#started ? null : this.#root) : treeIn(above);
     this.#started = true;
     const pointer = above === undefined ? '' : `${above.pointer}/${tokenOf(above)}`;
-    if (shape?.kind === (isObject ? 'object' : 'list')) {
-      this.#levels.push({ shape, pointer, name: '', index: 0 });
-      this.expectsName = isObject;
-      return { opened: 'level', pointer };
+    if (tree === null) return { opened: 'other', pointer };
+    if (tree.isItems && !isObject) return { opened: 'items', pointer };
+    if (isObject ? tree.members.size === 0 : tree.each === null) {
+      return { opened: 'other', pointer };
     }
-    return { opened: shape?.kind === 'items' && !isObject ? 'items' : 'other', pointer };
+    this.#levels.push({ tree, isObject, pointer, name: '', index: 0 });
+    this.expectsName = isObject;
+    return { opened: 'level', pointer };
   }
 
   /** The innermost level closes. */
@@ -71,7 +85,7 @@ export class Trail {
   next(): void {
     const level = this.#levels.at(-1);
     if (level === undefined) return;
-    if (level.shape.kind === 'object') this.expectsName = true;
+    if (level.isObject) this.expectsName = true;
     else level.index += 1;
   }
 
@@ -82,13 +96,10 @@ export class Trail {
   }
 }
 
-const tokenOf = (level: Level): string =>
-  level.shape.kind === 'list' ? String(level.index) : level.name;
+const tokenOf = ({ isObject, index, name }: Level): string => (isObject ? name : String(index));
 
-function shapeIn({ shape, name }: Level): Shape | null {
-  if (shape.kind === 'list') return shape.each;
-  return shape.kind === 'object' ? (shape.members.get(name) ?? null) : null;
-}
+const treeIn = ({ tree, isObject, name }: Level): ItemTree | null =>
+  isObject ? (tree.members.get(name) ?? null) : tree.each;
 
 /** The name as JSON means it; one that isn't JSON names no list, and the frame's own parser will say what is wrong. */
 function nameOf(bytes: readonly number[]): string {

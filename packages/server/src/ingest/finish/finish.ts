@@ -102,7 +102,7 @@ export function receiptOfFinished(
   return receiptOf({
     uploadId: upload.id,
     scanId: report.reportId ?? upload.id,
-    format: report.format,
+    format: report.format.name,
     tool: toolOf(report),
     tally: itemIndex.tally,
     written,

@@ -28,7 +28,7 @@ const isTooMuch = ({ received, rejected }: Received): boolean =>
 export interface Account {
   readonly uploadId: string;
   readonly scanId: string;
-  readonly format: 'ctis' | 'sarif';
+  readonly format: Receipt['format'];
   readonly tool: string | null;
   readonly tally: Tally;
   readonly written: BatchCounts;

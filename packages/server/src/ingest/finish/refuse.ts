@@ -50,7 +50,7 @@ function refusedReceipt(
   return receiptOf({
     uploadId: upload.id,
     scanId: report.reportId ?? upload.id,
-    format: report.format,
+    format: report.format.name,
     tool: toolOf(report),
     tally: { ...tally, duplicate: 0, rejected: tally.rejected + notApplied },
     written: noBatch(),

@@ -4,15 +4,15 @@
 
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { looksLikeReport, openCtis } from '../formats/ctis/ctis.decode.ts';
+import { formatOf, isFindingList, ITEM_PLACES } from '../formats/formats.ts';
 import type { DocumentSource, ScannedDocument } from '../document/document.ts';
 import { DocumentFault } from '../document/scan.decode.ts';
 import { parseItem, warnRepeatedMembers } from '../document/parse.decode.ts';
 import {
+  type IndexedList,
   isSuppressedAt,
   type Item,
   type ItemPass,
-  type ListReader,
   type ListReaders,
   type Look,
   type OpenReport,
@@ -23,10 +23,7 @@ import { type Evidence, evidenceOf } from '../match/evidence.rules.ts';
 import { RawHashes } from './raw-hashes.rules.ts';
 import { readKnown } from './known-items.ts';
 import type { IngestDeps } from '../lease/lease.ts';
-import type { EntryIndex } from '../report/list-index.rules.ts';
 import { Warnings } from '../json/warnings.decode.ts';
-import { objectOf } from '../json/json.decode.ts';
-import { openSarif, saysSarif } from '../formats/sarif/sarif.decode.ts';
 import { excessive, NOT_UTF8, type TakeEntry, takingEntries, valueOf } from './entries.ts';
 import { ItemIndex } from './item-index.rules.ts';
 import { ReaderDefects } from './reader-defects.ts';
@@ -63,13 +60,13 @@ export async function openDocument(
   upload: UploadRow,
   source: DocumentSource,
 ): Promise<OpenDocument> {
-  const { document, envelopeBytes } = await source.scan();
+  const { document, envelopeBytes } = await source.scan(ITEM_PLACES);
   const warnings = new Warnings();
   if (!isUtf8(envelopeBytes)) warnings.warn('', 'invalid_utf8', NOT_UTF8);
   warnRepeatedMembers(envelopeBytes.toString('utf8'), '', warnings);
   warnUnknown(upload, warnings);
-  const opened = readEnvelope(upload, document, warnings);
-  if (hasStrays(document, pointersOf(opened))) await source.mustBeJson();
+  const opened = await openEnvelope(upload, source, document, warnings);
+  if (hasStrays(document, new Set(opened.allLists))) await source.mustBeJson();
   return { source, document, opened };
 }
 
@@ -83,24 +80,27 @@ export async function knowReport(
   upload: UploadRow,
   { source, document, opened }: OpenDocument,
 ): Promise<Reading> {
-  const { readers, listIndexes } = opened;
   const lists = new Set(opened.lists);
   const defects = new ReaderDefects(deps, upload);
-  const takes = new Map<string, TakeEntry>();
-  const add = <T>(reader: ListReader<T> | null, itemIndex: EntryIndex<T>): void => {
-    if (reader === null || countOf(document, reader.list) === 0) return;
-    takes.set(reader.list, takingEntries(reader, itemIndex, defects.reject));
-  };
-  add(readers.assets, listIndexes.assets);
-  await takeAll(source, document, takes);
-  const look = opened.look();
+  const takerOf = <T>({ reader, index }: IndexedList<T>): [string, TakeEntry][] =>
+    reader === null || countOf(document, reader.list) === 0
+      ? []
+      : [[reader.list, takingEntries(reader, index, defects.reject)]];
+  await takeAll(source, document, new Map(takerOf(opened.assets)));
+  const withAssets = opened.assetsIndexed();
+  const { look } = withAssets;
   if (look !== null) await lookAt(look, source, document, lists, defects);
-  opened.settle();
-  takes.clear();
-  add(readers.relationships, listIndexes.relationships);
-  add(readers.endpoints, listIndexes.endpoints);
-  await takeAll(source, document, takes);
-  const report = withoutLost(opened.report(), document, lists);
+  const withTargets = withAssets.findingsSeen();
+  const { relationships, endpoints } = withTargets;
+  const takers = new Map([...takerOf(relationships), ...takerOf(endpoints)]);
+  await takeAll(source, document, takers);
+  const report = withoutLost(withTargets.linksIndexed(), document, lists);
+  const readers = {
+    assets: opened.assets.reader,
+    components: opened.components,
+    relationships: relationships.reader,
+    endpoints: endpoints.reader,
+  };
   return { source, document, lists, readers, report };
 }
 
@@ -138,10 +138,6 @@ async function lookAt(
   }
 }
 
-/** All lists whose items are read. */
-const pointersOf = ({ lists, readers }: OpenReport): ReadonlySet<string> =>
-  new Set([...lists, ...Object.values(readers).flatMap((reader) => reader?.list ?? [])]);
-
 const countOf = ({ lists }: ScannedDocument, list: string): number => lists.get(list)?.count ?? 0;
 
 /** Items that nobody parses: too deep or too large ones, and those of lists that come again, or mean nothing where they stand. */
@@ -163,31 +159,33 @@ function withoutLost(
   asked: ReadonlySet<string>,
 ): Report {
   const isLost = [...lists.values()].some(({ pointer, occurrence, count }) =>
-    asked.has(pointer) ? occurrence > 1 : count > 0 && LIST_OF_FINDINGS.test(pointer),
+    asked.has(pointer) ? occurrence > 1 : count > 0 && isFindingList(pointer),
   );
   if (!isLost) return report;
   return { ...report, analyses: report.analyses.map((one) => ({ ...one, listed: false })) };
 }
 
-/** Of either format. */
-const LIST_OF_FINDINGS = /\/(?:results|findings)$/;
-
-/** SARIF is recognised by its media type (the route says `sarif`) or by its content. */
-function readEnvelope(
+/** Finds the format of the document and has its reader open the envelope. */
+async function openEnvelope(
   upload: UploadRow,
+  source: DocumentSource,
   document: ScannedDocument,
   warnings: Warnings,
-): OpenReport {
+): Promise<OpenReport> {
   const { envelope } = document;
   const context = JSON.parse(upload.context) as UploadContext;
   const counts = new Map([...document.lists.values()].map((list) => [list.pointer, list.count]));
-  if (upload.format === 'sarif') return openSarif(envelope, counts, context, warnings);
-  if (!isSarif(envelope) && context.declaredSarif !== true)
-    return openCtis(envelope, context, warnings);
-  // The sender of SARIF on a CTIS route is told that it was understood as what it is. The dry run is the route of both.
-  const detail = 'The document is SARIF and was read as such; /ingest/sarif is its own route.';
-  if (context.dryRun !== true) warnings.warn('', 'recognised_as_sarif', detail);
-  return openSarif(envelope, counts, context, warnings);
+  const opening = { envelope, counts, context, warnings };
+  const first = Array.isArray(envelope) ? await firstEntry(source, document) : undefined;
+  return formatOf(upload.format, opening, first).open(opening);
+}
+
+/** The first entry of a document that is a list as a whole: nothing else tells what it lists. */
+async function firstEntry(source: DocumentSource, document: ScannedDocument): Promise<unknown> {
+  for await (const [first] of source.items(document, new Set(['']))) {
+    if (first !== undefined) return first.bytes === null ? undefined : parseItem(first.bytes);
+  }
+  return undefined;
 }
 
 /** A misspelt `coverage=partial` must not pass for a full scan. */
@@ -199,17 +197,6 @@ function warnUnknown(upload: UploadRow, warnings: Warnings): void {
       'unless `coverage` is given beside it, nothing is closed by this upload.';
     warnings.warn('', 'unknown_parameter', detail);
   }
-}
-
-/**
- * Whether a document that may be either is SARIF: by its version and runs, whatever stands beside them, else by its runs
- * where there are no findings, else by its version where nothing of a CTIS report is there.
- */
-function isSarif(document: unknown): boolean {
-  const object = objectOf(document);
-  if (object === null) return false;
-  if (!Object.hasOwn(object, 'runs')) return saysSarif(object) && !looksLikeReport(object);
-  return saysSarif(object) || !Object.hasOwn(object, 'findings');
 }
 
 /** The next pass: every item has its outcome, every finding its evidence, every dependency its names. */

@@ -162,10 +162,10 @@ function groupsWithoutItems(report: Report, found: ItemIndex): Group[] {
   });
 }
 
-/** A SARIF run is about one asset, or one that isn't known; CTIS findings are about any that the report names. */
+/** The assets of which an analysis says that it found nothing more: its own, or all that the report names. */
 function assetsOf({ format, assets }: Report, { asset }: AnalysisDraft): readonly number[] {
   if (asset !== null) return [asset];
-  return format === 'ctis' ? Array.from({ length: assets.length }, (_, index) => index) : [];
+  return format.coversAssets ? Array.from({ length: assets.length }, (_, index) => index) : [];
 }
 
 const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft => ({

@@ -4,7 +4,7 @@
 
 import { GrowingInts } from '../../lib/growing-ints.ts';
 import type { AssetNames } from './asset-names.rules.ts';
-import type { AssetEntry, ListIndexes } from './report.rules.ts';
+import type { AssetEntry, ListIndexes, OpenReport, Report } from './report.rules.ts';
 import { type Located, Warnings } from '../json/warnings.decode.ts';
 import { HashedTexts } from './hashed-texts.columns.ts';
 import { KeyedIndex, ListIndex } from './list-index.rules.ts';
@@ -84,3 +84,20 @@ export const newListIndexes = (names: AssetNames): ListIndexes => ({
   relationships: new KeyedIndex(({ from, to, type }) => `${from} ${to} ${type}`),
   endpoints: new KeyedIndex(({ asset, identity }) => `${asset} ${identity}`),
 });
+
+/** A report of a format that has no lists beside its findings: it is known as soon as its envelope was read. */
+export function findingsAlone(lists: readonly string[], report: Report): OpenReport {
+  const { assets, relationships, endpoints } = report.listIndexes;
+  const known = {
+    relationships: { reader: null, index: relationships },
+    endpoints: { reader: null, index: endpoints },
+    linksIndexed: () => report,
+  };
+  return {
+    lists,
+    allLists: lists,
+    assets: { reader: null, index: assets },
+    components: null,
+    assetsIndexed: () => ({ look: null, findingsSeen: () => known }),
+  };
+}

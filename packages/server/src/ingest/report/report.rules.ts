@@ -3,10 +3,10 @@
 // document. Whatever can't be used becomes a located rejection; one bad item never takes its neighbours along. The ingest
 // story (ingest.ts) resolves assets, matches drafts with stored findings and writes them.
 
-import type { AssetKind, FindingType, Severity } from '@muster/contract';
+import type { AssetKind, FindingType, Receipt, Severity } from '@muster/contract';
 import type { AssetNames, NamedAsset } from './asset-names.rules.ts';
 import type { AssetIndex } from './asset-index.rules.ts';
-import type { KeyedIndex } from './list-index.rules.ts';
+import type { EntryIndex, KeyedIndex } from './list-index.rules.ts';
 import type { Located, Warnings } from '../json/warnings.decode.ts';
 import type { UploadRun } from '@muster/contract/plain';
 
@@ -24,8 +24,8 @@ export interface UploadContext {
   readonly coverage?: 'full' | 'partial';
   /** Names of parameters and headers of ours that mean nothing. */
   readonly unknown?: readonly string[];
-  /** The media type on a CTIS route said SARIF. */
-  readonly declaredSarif?: true;
+  /** What the media type of the body said on a route that takes several formats, where it ends in `+json`. */
+  readonly mediaType?: string;
   /** The scans that the upload may have been made for, as they stood when it arrived. */
   readonly scans?: readonly ScanContext[];
   /** It stands for a scan that ended without findings and without a report (place-clean-scan.ts). */
@@ -241,25 +241,59 @@ export type ItemCounts = ReadonlyMap<string, number>;
 /** Sees every finding once before the report is known. */
 export type Look = (value: unknown, list: string, index: number) => void;
 
+/** A list beside the findings that has to be read before the first finding: how, and into which index. */
+export interface IndexedList<T> {
+  /** Null where the report has no such list. */
+  readonly reader: ListReader<T> | null;
+  readonly index: EntryIndex<T>;
+}
+
 /**
- * A report whose envelope was read. What it is about is found out step by step, each when the one before is done: its assets
- * are indexed; `look` is asked for, and sees all findings; `settle` is called; relationships and endpoints are indexed;
- * `report` is asked for.
+ * A report of which the envelope was read. Three states follow each other until the report is known, each made by the one
+ * before; a step can't be left out or taken twice by mistake, because only a state has the step that follows from it. This
+ * one waits for the entries of `assets`.
  */
 export interface OpenReport {
   /** The pointers of the lists whose entries are the report's findings. */
   readonly lists: readonly string[];
-  readonly readers: ListReaders;
-  readonly listIndexes: ListIndexes;
-  /** Null when envelope and assets say it all. */
-  readonly look: () => Look | null;
-  /** From here on only endpoints add to the assets. */
-  readonly settle: () => void;
-  readonly report: () => Report;
+  /** The pointers of all lists whose entries are read, findings among them. */
+  readonly allLists: readonly string[];
+  readonly assets: IndexedList<AssetEntry>;
+  /** Dependencies refer to each other alone: they are read with the findings. */
+  readonly components: ListReader<ComponentEntry> | null;
+  /** The next state, once all entries of `assets` are in their index. */
+  readonly assetsIndexed: () => ReportWithAssets;
+}
+
+/** A report whose listed assets are known. It waits for `look` to see each finding. */
+export interface ReportWithAssets {
+  /** Null where the envelope and the assets say what the findings are about. */
+  readonly look: Look | null;
+  /** The next state, once `look` has seen each finding. */
+  readonly findingsSeen: () => ReportWithTargets;
+}
+
+/** A report of which all that findings are about is known; only endpoints add to the assets. */
+export interface ReportWithTargets {
+  readonly relationships: IndexedList<RelationshipDraft>;
+  readonly endpoints: IndexedList<EndpointDraft>;
+  /** The report, once all entries of both lists are in their indexes. */
+  readonly linksIndexed: () => Report;
+}
+
+/** What other rooms have to know of a format. */
+export interface FormatFacts {
+  /** As receipts call it. */
+  readonly name: Receipt['format'];
+  /**
+   * A report with full coverage lists all findings of every asset that it names, and not only those of the asset of its
+   * analysis.
+   */
+  readonly coversAssets: boolean;
 }
 
 export interface Report {
-  readonly format: 'sarif' | 'ctis';
+  readonly format: FormatFacts;
   /** The document's version as it says ('2.1.0', '1.4'). */
   readonly version: string;
   /** The report's own id, if it has one; what the receipt answers as `scan_id`. */

@@ -7,6 +7,7 @@ import type { AssetNames, NamedAsset } from '../../../src/ingest/report/asset-na
 import { ComponentIndex } from '../../../src/ingest/index/component-index.rules.ts';
 import { edgesOf } from '../../../src/ingest/inventory/edges.rules.ts';
 import { openCtis } from '../../../src/ingest/formats/ctis/ctis.decode.ts';
+import { ITEM_PLACES } from '../../../src/ingest/formats/formats.ts';
 import { parseEnvelope, parseItem } from '../../../src/ingest/document/parse.decode.ts';
 import { ItemCutter, type ScannedItem } from '../../../src/ingest/document/items.decode.ts';
 import { DocumentScanner } from '../../../src/ingest/document/scan.decode.ts';
@@ -16,8 +17,10 @@ import type {
   ComponentEntry,
   EndpointDraft,
   FindingDraft,
+  IndexedList,
   Item,
   ListReader,
+  ListReaders,
   ListIndexes,
   OpenReport,
   RelationshipDraft,
@@ -25,7 +28,7 @@ import type {
   UploadContext,
 } from '../../../src/ingest/report/report.rules.ts';
 import { type Located, Warnings } from '../../../src/ingest/json/warnings.decode.ts';
-import type { EntryIndex, ListIndex } from '../../../src/ingest/report/list-index.rules.ts';
+import type { ListIndex } from '../../../src/ingest/report/list-index.rules.ts';
 import { openSarif } from '../../../src/ingest/formats/sarif/sarif.decode.ts';
 import { EntriesAgain, takingEntries } from '../../../src/ingest/index/entries.ts';
 
@@ -60,7 +63,8 @@ export type ReadEndpoint = Omit<EndpointDraft, 'document'> & {
 
 /** A whole report: its envelope, the lists beside its findings, its items in one pass or several, and what was tolerated. */
 export interface DecodedReport
-  extends Omit<Report, 'warnings' | 'pass' | 'contextOf' | 'assets' | 'listIndexes'> {
+  extends Omit<Report, 'warnings' | 'pass' | 'contextOf' | 'assets' | 'listIndexes' | 'format'> {
+  readonly format: Format;
   readonly assets: FrameList<ReadAsset>;
   readonly listedAssets: number;
   readonly components: FrameList<ComponentDraft>;
@@ -86,7 +90,7 @@ export const decodeCtis = (document: unknown, context: UploadContext = {}): Deco
   decode('ctis', document, context);
 
 export function decodeBytes(format: Format, bytes: Buffer, context: UploadContext): DecodedReport {
-  const envelope = new DocumentScanner();
+  const envelope = new DocumentScanner(ITEM_PLACES);
   envelope.push(bytes);
   const { value } = parseEnvelope(envelope);
   const counts = new Map([...envelope.lists.values()].map((list) => [list.pointer, list.count]));
@@ -97,8 +101,8 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
       : openCtis(value, context, warnings);
   const scanned = (lists: readonly string[]) =>
     new ItemCutter(envelope.bounds, new Set(lists)).push(bytes);
-  const { readers, listIndexes } = opened;
-  const known = knowLists(opened, scanned);
+  const { known, readers } = knowLists(opened, scanned);
+  const { listIndexes } = known;
   const components = componentsOf(readers.components, entriesOf(readers.components, scanned));
   const {
     warnings: envelopeWarnings,
@@ -108,7 +112,7 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
     listIndexes: __,
     ...rest
   } = known;
-  const { placeOf, ...before } = rest;
+  const { placeOf, format: facts, ...before } = rest;
   const again = new Warnings();
   const assets = assetsOf(names, listIndexes, readers.assets, scanned, again);
   const relationships = againOf(readers.relationships, listIndexes.relationships, scanned, again);
@@ -117,6 +121,7 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
   let itemWarnings = new Warnings();
   const all = () => Warnings.all([envelopeWarnings, again, ...components.told, itemWarnings]);
   return {
+    format: facts.name,
     ...before,
     assets,
     listedAssets: listIndexes.assets.received,
@@ -164,21 +169,26 @@ function onDefect(_: string, error: unknown): never {
 }
 
 /** As reading.ts does it: assets first, then what findings name, then what refers to assets. */
-function knowLists(
-  { lists, readers, listIndexes, look, settle, report }: OpenReport,
-  scanned: Scanned,
-) {
-  const take = <T>(reader: ListReader<T> | null, itemIndex: EntryIndex<T>): void => {
+function knowLists(opened: OpenReport, scanned: Scanned): { known: Report; readers: ListReaders } {
+  const take = <T>({ reader, index }: IndexedList<T>): void => {
     if (reader === null) return;
-    entriesOf(reader, scanned).forEach(takingEntries(reader, itemIndex, onDefect));
+    entriesOf(reader, scanned).forEach(takingEntries(reader, index, onDefect));
   };
-  take(readers.assets, listIndexes.assets);
-  const see = look();
-  if (see !== null) for (const item of scanned(lists)) see(valueOf(item), item.list, item.index);
-  settle();
-  take(readers.relationships, listIndexes.relationships);
-  take(readers.endpoints, listIndexes.endpoints);
-  return report();
+  take(opened.assets);
+  const { look, findingsSeen } = opened.assetsIndexed();
+  if (look !== null) {
+    for (const item of scanned(opened.lists)) look(valueOf(item), item.list, item.index);
+  }
+  const { relationships, endpoints, linksIndexed } = findingsSeen();
+  take(relationships);
+  take(endpoints);
+  const readers = {
+    assets: opened.assets.reader,
+    components: opened.components,
+    relationships: relationships.reader,
+    endpoints: endpoints.reader,
+  };
+  return { known: linksIndexed(), readers };
 }
 
 /** The usable entries of a list, read as they are before they are written. */

@@ -5,7 +5,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Receipt } from '@muster/contract';
 import { DocumentSource } from '../../../src/ingest/document/document.ts';
-import type { Item, ItemPass, ListReader } from '../../../src/ingest/report/report.rules.ts';
+import type {
+  IndexedList,
+  Item,
+  ItemPass,
+  ListReader,
+  OpenReport,
+  ReportWithAssets,
+} from '../../../src/ingest/report/report.rules.ts';
 import {
   knowReport,
   type OpenDocument,
@@ -148,6 +155,30 @@ const LINKED = ctis([{ title: 't', type: 'vulnerability', severity: 'low', asset
   endpoints: ['/0', '/1', '/2'].map((path) => ({ origin: 'https://e.example', path })),
 });
 
+/** The report with a reader of that list which fails on the second entry. */
+function failingAt(opened: OpenReport, list: 'assets' | 'relationships' | 'endpoints'): OpenReport {
+  const failing = <T>({ reader, index }: IndexedList<T>): IndexedList<T> => {
+    assert.ok(reader !== null);
+    const read: ListReader<T>['read'] = (value, pointer, warnings) =>
+      pointer.endsWith('/1') ? fail() : reader.read(value, pointer, warnings);
+    return { reader: { ...reader, read }, index };
+  };
+  if (list === 'assets') return { ...opened, assets: failing(opened.assets) };
+  const assetsIndexed = (): ReportWithAssets => {
+    const { look, findingsSeen } = opened.assetsIndexed();
+    return {
+      look,
+      findingsSeen: () => {
+        const known = findingsSeen();
+        return list === 'endpoints'
+          ? { ...known, endpoints: failing(known.endpoints) }
+          : { ...known, relationships: failing(known.relationships) };
+      },
+    };
+  };
+  return { ...opened, assetsIndexed };
+}
+
 for (const list of ['assets', 'relationships', 'endpoints'] as const) {
   test(`an entry of ${list} on which the reader fails is rejected alone, and the defect is told`, async () => {
     const { receipt, told } = await dryRun(
@@ -155,13 +186,7 @@ for (const list of ['assets', 'relationships', 'endpoints'] as const) {
       LINKED,
       (reading) => reading,
       (document) => {
-        const { opened } = document;
-        const real = opened.readers[list];
-        assert.ok(real !== null);
-        const read: ListReader<unknown>['read'] = (value, pointer, warnings) =>
-          pointer.endsWith('/1') ? fail() : real.read(value, pointer, warnings);
-        const readers = { ...opened.readers, [list]: { ...real, read } };
-        return { ...document, opened: { ...opened, readers } };
+        return { ...document, opened: failingAt(document.opened, list) };
       },
     );
     const { received, created, rejected } = receipt[list];

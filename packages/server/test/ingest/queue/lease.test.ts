@@ -1,6 +1,7 @@
 // The claim of an upload lasts as long as its document is read, however long that takes.
 
 import assert from 'node:assert/strict';
+import { ITEM_PLACES } from '../../../src/ingest/formats/formats.ts';
 import { test } from 'node:test';
 import { limits } from '@muster/contract';
 import { DocumentSource } from '../../../src/ingest/document/document.ts';
@@ -30,7 +31,7 @@ test('every pass over a long document extends the claim and measures the time an
     await keep();
     assert.equal(await claim(stage), undefined, `piece ${pieces}: nobody else may claim it`);
   });
-  const { document } = await source.scan();
+  const { document } = await source.scan(ITEM_PLACES);
   for await (const _ of source.items(document, new Set(['/runs/0/results'])));
   assert.ok(pieces > 100, `${pieces} pieces`);
   assert.equal(measured, pieces, 'each came long after the one before');

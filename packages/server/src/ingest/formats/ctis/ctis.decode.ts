@@ -14,10 +14,13 @@ import { readObject } from './members.decode.ts';
 import { Targets } from './targets.decode.ts';
 import {
   DocumentRefused,
+  type FormatFacts,
   type ItemPass,
   type ListReader,
   type ListReaders,
   type OpenReport,
+  type Report,
+  type ReportWithAssets,
   type UploadContext,
 } from '../../report/report.rules.ts';
 import { pathRoots } from '../common/path.rules.ts';
@@ -29,6 +32,7 @@ import {
   pointerToken,
   stringOf,
 } from '../../json/json.decode.ts';
+import { CERTAINTY, type Certainty } from '../common/certainty.rules.ts';
 import { ctisRun } from './run-summary.decode.ts';
 import { contextAsset } from '../common/sender-context.rules.ts';
 import { scanOf } from '../common/scan-context.rules.ts';
@@ -36,6 +40,24 @@ import { scanOf } from '../common/scan-context.rules.ts';
 /** A document with none of these is something else. */
 const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'endpoints'];
 const REPORT_MEMBERS = ['metadata', 'tool', ...REPORT_LISTS];
+
+/** Where items stand: whatever a report may have by the hundred thousand, in a flat report and in a wrapped one. */
+export const CTIS_LISTS = ['', '/report'].flatMap((base) =>
+  REPORT_LISTS.map((name) => `${base}/${name}`),
+);
+
+/** Findings of one report may be about any of the assets that it names. */
+export const CTIS: FormatFacts = { name: 'ctis', coversAssets: true };
+
+/** How surely a document is CTIS, by its envelope. */
+export function certaintyOfCtis(envelope: unknown): Certainty {
+  const outer = objectOf(envelope);
+  if (outer === null) return CERTAINTY.none;
+  const report = objectOf(outer.report) ?? outer;
+  if ([outer, report].some((object) => Object.hasOwn(object, 'findings')))
+    return CERTAINTY.findings;
+  return [outer, report].some(looksLikeReport) ? CERTAINTY.likely : CERTAINTY.none;
+}
 
 /**
  * Reads the envelope of a CTIS document, whose lists are empty there: their entries come one by one. Throws DocumentRefused, and
@@ -49,58 +71,66 @@ export function openCtis(
   const { report, base } = reportOf(document, warnings);
   const version = versionOf(report, base);
   const metadata = readObject('metadata', report.metadata, `${base}/metadata`, warnings) ?? {};
-  const at = `${base}/metadata/branch`;
-  const branch = readObject('branch', metadata.branch, at, warnings) ?? {};
+  const branch = readObject('branch', metadata.branch, `${base}/metadata/branch`, warnings) ?? {};
   for (const name of ['assets', 'findings'] as const) {
     warnUnlessList(report[name], `${base}/${name}`, warnings);
   }
   const listIndexes = newListIndexes(new AssetNames());
   const targets = new Targets(listIndexes.assets);
   const scan = scanOf(context, stringOf(objectOf(report.tool)?.name) ?? '');
-  const stated =
-    contextAsset(context, warnings) ?? (scan === null ? null : contextAsset(scan.said, warnings));
-  let looks = false;
-  return {
-    lists: Array.isArray(report.findings) ? [`${base}/findings`] : [],
-    readers: readersOf(report, base, targets),
-    listIndexes,
-    look: () => {
-      warnings.append(listIndexes.assets.warnings);
-      warnings.append(listIndexes.assets.idWarnings);
-      looks = targets.begin(stringOf(branch.repository_url), warnings);
-      return looks
+  const stated = contextAsset(context, warnings) ?? (scan && contextAsset(scan.said, warnings));
+  const readers = readersOf(report, base, targets);
+  const lists = Array.isArray(report.findings) ? [`${base}/findings`] : [];
+  const withLinks = (): Report => {
+    const { implicit, names } = targets;
+    warnUnlessList(report.relationships, `${base}/relationships`, warnings);
+    warnings.append(listIndexes.relationships.warnings);
+    const { isAmbiguous } = listIndexes.assets;
+    const said = { implicit, isAmbiguous, context, scan };
+    const analysis = analysisOf(report, metadata, branch, base, said, warnings);
+    warnUnlessList(report.endpoints, `${base}/endpoints`, warnings);
+    warnings.append(listIndexes.endpoints.warnings);
+    const implied = implicit === null ? null : names.at(implicit);
+    const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
+    warnUnlessList(report.dependencies, `${base}/dependencies`, warnings);
+    return {
+      format: CTIS,
+      version,
+      reportId: warnings.textOf(metadata.id, limits.nameCharsMax),
+      runs: ctisRun(objectOf(report.tool), metadata),
+      analyses: [analysis],
+      assets: names,
+      listIndexes,
+      contextOf: () => JSON.stringify([implied, names.length]),
+      placeOf: () => null,
+      warnings,
+      pass: () => newPass(targets, roots),
+    };
+  };
+  const withAssets = (): ReportWithAssets => {
+    warnings.append(listIndexes.assets.warnings);
+    warnings.append(listIndexes.assets.idWarnings);
+    const looks = targets.begin(stringOf(branch.repository_url), warnings);
+    return {
+      look: looks
         ? (value, list, index) => targets.look(value, `${list}/${index}`, warnings)
-        : null;
-    },
-    settle: () => {
-      if (looks) targets.settle(stated);
-    },
-    report: () => {
-      const { implicit, names } = targets;
-      warnUnlessList(report.relationships, `${base}/relationships`, warnings);
-      warnings.append(listIndexes.relationships.warnings);
-      const { isAmbiguous } = listIndexes.assets;
-      const said = { implicit, isAmbiguous, context, scan };
-      const analysis = analysisOf(report, metadata, branch, base, said, warnings);
-      warnUnlessList(report.endpoints, `${base}/endpoints`, warnings);
-      warnings.append(listIndexes.endpoints.warnings);
-      const implied = implicit === null ? null : names.at(implicit);
-      const roots = pathRoots([], implied?.kind === 'repository' ? implied.value : null);
-      warnUnlessList(report.dependencies, `${base}/dependencies`, warnings);
-      return {
-        format: 'ctis',
-        version,
-        reportId: warnings.textOf(metadata.id, limits.nameCharsMax),
-        runs: ctisRun(objectOf(report.tool), metadata),
-        analyses: [analysis],
-        assets: names,
-        listIndexes,
-        contextOf: () => JSON.stringify([implied, names.length]),
-        placeOf: () => null,
-        warnings,
-        pass: () => newPass(targets, roots),
-      };
-    },
+        : null,
+      findingsSeen: () => {
+        if (looks) targets.settle(stated);
+        return {
+          relationships: { reader: readers.relationships, index: listIndexes.relationships },
+          endpoints: { reader: readers.endpoints, index: listIndexes.endpoints },
+          linksIndexed: withLinks,
+        };
+      },
+    };
+  };
+  return {
+    lists,
+    allLists: [...lists, ...Object.values(readers).flatMap((reader) => reader?.list ?? [])],
+    assets: { reader: readers.assets, index: listIndexes.assets },
+    components: readers.components,
+    assetsIndexed: withAssets,
   };
 }
 
@@ -174,7 +204,7 @@ function wrappedReport(outer: JsonObject, warnings: Warnings): JsonObject | null
 }
 
 /** True for an object that has a member of a CTIS report. */
-export function looksLikeReport(object: JsonObject): boolean {
+function looksLikeReport(object: JsonObject): boolean {
   return REPORT_MEMBERS.some((name) => Object.hasOwn(object, name));
 }
 

@@ -5,16 +5,17 @@
 import { createHash } from 'node:crypto';
 import { limits } from '@muster/contract/plain';
 import { AssetNames } from '../../report/asset-names.rules.ts';
-import { newListIndexes } from '../../report/asset-index.rules.ts';
+import { findingsAlone, newListIndexes } from '../../report/asset-index.rules.ts';
 import {
   type AnalysisDraft,
   DocumentRefused,
+  type FormatFacts,
   type ItemCounts,
   type ItemPass,
-  type ListReaders,
   type OpenReport,
   type UploadContext,
 } from '../../report/report.rules.ts';
+import { CERTAINTY, type Certainty } from '../common/certainty.rules.ts';
 import { sarifRuns } from './read/run-summary.decode.ts';
 import { Warnings } from '../../json/warnings.decode.ts';
 import { entriesIn, type JsonObject, listOf, memberOf, objectOf } from '../../json/json.decode.ts';
@@ -33,12 +34,11 @@ import { analysisOf, assetOf } from './read/run-analysis.decode.ts';
 import { checkLog, checkRun } from './read/shape.decode.ts';
 import { checkBelow } from './read/types.decode.ts';
 
-const NO_READERS: ListReaders = {
-  assets: null,
-  components: null,
-  relationships: null,
-  endpoints: null,
-};
+/** Where items stand: §3.14.23 results, of runs (§3.13.4) and of inline external properties (§3.13.5). */
+export const SARIF_LISTS = ['/runs/*/results', '/inlineExternalProperties/*/results'];
+
+/** A run is about one asset, or about one that isn't known. */
+export const SARIF: FormatFacts = { name: 'sarif', coversAssets: false };
 
 /**
  * Reads the envelope of a SARIF document; its lists of results are empty there and counted in `counts`. Throws
@@ -88,7 +88,7 @@ export function openSarif(
   }
   const contexts = new Map<ResultList | undefined, string>();
   const report = {
-    format: 'sarif' as const,
+    format: SARIF,
     version: String(log.version),
     reportId: reportIdOf(runs, warnings),
     runs: sarifRuns(runs),
@@ -105,14 +105,7 @@ export function openSarif(
     warnings,
     pass: () => newPass(lists, unplaced, counts),
   };
-  return {
-    lists: [...lists.keys(), ...unplaced],
-    readers: NO_READERS,
-    listIndexes,
-    look: () => null,
-    settle: () => {},
-    report: () => report,
-  };
+  return findingsAlone([...lists.keys(), ...unplaced], report);
 }
 
 /** One pass: a reader for each run, made when its first result comes, that depends on the envelope alone. */
@@ -175,8 +168,16 @@ function contextOf(list: ResultList | undefined): string {
   return hash.digest('hex');
 }
 
+/** How surely a document is SARIF, by its envelope: its version and its runs say so together, each of them alone may. */
+export function certaintyOfSarif(envelope: unknown): Certainty {
+  const log = objectOf(envelope);
+  if (log === null) return CERTAINTY.none;
+  if (!Object.hasOwn(log, 'runs')) return saysSarif(log) ? CERTAINTY.hint : CERTAINTY.none;
+  return saysSarif(log) ? CERTAINTY.sure : CERTAINTY.likely;
+}
+
 /** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
-export function saysSarif({ version }: JsonObject): boolean {
+function saysSarif({ version }: JsonObject): boolean {
   return typeof version === 'string' && /^2\.1\.0(?:$|[-+.])/.test(version.trim());
 }
 

@@ -1,0 +1,110 @@
+// The registry of formats: what the server reads, how a document's format is recognised, and which reader opens it. A format
+// is one folder beside this file and one row here (docs/adding-a-format.md).
+
+import { itemTree } from '../document/shape.rules.ts';
+import type { Located, Warnings } from '../json/warnings.decode.ts';
+import type { FormatFacts, ItemCounts, OpenReport, UploadContext } from '../report/report.rules.ts';
+import type { Certainty } from './common/certainty.rules.ts';
+import { certaintyOfCtis, CTIS, CTIS_LISTS, openCtis } from './ctis/ctis.decode.ts';
+import { certaintyOfSarif, openSarif, SARIF, SARIF_LISTS } from './sarif/sarif.decode.ts';
+
+/** A document of which the envelope was read, and what its sender said beside it. */
+export interface Opening {
+  /** The document with empty lists in the places of its items. */
+  readonly envelope: unknown;
+  /** The lists that have items, by their pointers. */
+  readonly counts: ItemCounts;
+  readonly context: UploadContext;
+  /** Gets what a reader has to tolerate in the envelope. */
+  readonly warnings: Warnings;
+}
+
+export interface Format extends FormatFacts {
+  /** The warning for a document that was recognised as this format on a route that expects another one. */
+  readonly recognised: Omit<Located, 'pointer'> | null;
+  /** Media types that mean this format and no other. */
+  readonly mediaTypes: readonly string[];
+  /** JSON pointers of the lists whose entries are items; `*` is any entry of a list. */
+  readonly itemLists: readonly string[];
+  /** Those of them whose entries are findings. */
+  readonly findingLists: readonly string[];
+  /** How surely a document is of this format; `first` is the first entry of a document that is a list. */
+  readonly certaintyOf: (envelope: unknown, first: unknown) => Certainty;
+  /** Throws DocumentRefused for a document that isn't of this format, or of an unknown version. */
+  readonly open: (opening: Opening) => OpenReport;
+}
+
+const endingIn = (lists: readonly string[], name: string): readonly string[] =>
+  lists.filter((list) => list.endsWith(`/${name}`));
+
+const CTIS_FORMAT: Format = {
+  ...CTIS,
+  recognised: null,
+  mediaTypes: [],
+  itemLists: CTIS_LISTS,
+  findingLists: endingIn(CTIS_LISTS, 'findings'),
+  certaintyOf: certaintyOfCtis,
+  open: ({ envelope, context, warnings }) => openCtis(envelope, context, warnings),
+};
+
+const SARIF_FORMAT: Format = {
+  ...SARIF,
+  recognised: {
+    code: 'recognised_as_sarif',
+    detail: 'The document is SARIF and was read as such; /ingest/sarif is its own route.',
+  },
+  mediaTypes: ['application/sarif+json'],
+  itemLists: SARIF_LISTS,
+  findingLists: SARIF_LISTS,
+  certaintyOf: certaintyOfSarif,
+  open: ({ envelope, counts, context, warnings }) => openSarif(envelope, counts, context, warnings),
+};
+
+/** All formats; of two that are equally sure of a document the first one reads it. */
+export const FORMATS: readonly Format[] = [SARIF_FORMAT, CTIS_FORMAT];
+
+/** Read where nothing recognises a document: the format of the primary route, whose refusal says what was expected. */
+const PRIMARY = CTIS_FORMAT;
+
+/** Where items may stand in a document of any format. */
+export const ITEM_PLACES = itemTree(FORMATS.flatMap(({ itemLists }) => itemLists));
+
+const FINDING_LISTS: readonly RegExp[] = FORMATS.flatMap(({ findingLists }) =>
+  findingLists.map((list) => new RegExp(`^${list.replaceAll('*', '\\d+')}$`)),
+);
+
+/** Whether a list that stands there has findings, whatever the format of its document. */
+export const isFindingList = (pointer: string): boolean =>
+  FINDING_LISTS.some((list) => list.test(pointer));
+
+/**
+ * The format of a document: the one that its route takes (`auto`: several), else the one that its media type means, else
+ * the one that is surest of its content. A format that was only recognised is told in a warning, unless it is the primary
+ * one.
+ */
+export function formatOf(
+  said: string,
+  { envelope, context, warnings }: Opening,
+  first: unknown,
+): Format {
+  const ofRoute = FORMATS.find(({ name }) => name === said);
+  if (ofRoute !== undefined) return ofRoute;
+  const { mediaType, dryRun } = context;
+  const declared = FORMATS.find(({ mediaTypes }) => mediaTypes.includes(mediaType ?? ''));
+  const format = declared ?? surestOf(envelope, first);
+  // The dry run is the route of all formats.
+  if (format.recognised !== null && dryRun !== true) {
+    const { code, detail } = format.recognised;
+    warnings.warn('', code, detail);
+  }
+  return format;
+}
+
+function surestOf(envelope: unknown, first: unknown): Format {
+  let surest = { format: PRIMARY, certainty: 0 };
+  for (const format of FORMATS) {
+    const certainty = format.certaintyOf(envelope, first);
+    if (certainty > surest.certainty) surest = { format, certainty };
+  }
+  return surest.format;
+}
