@@ -1,11 +1,9 @@
-// Prints what the code says into the documents that repeat it: openapi.json, docs/errors.md, and the diagram of command
-// states in ARCHITECTURE.md. Run by `npm run print-docs`; test/docs/printed.test.ts of the server proves that the prints
+// Prints what the code says into the documents that repeat it: openapi.json, docs/errors.md, and the diagrams
+// of states and the drawing of the rooms in ARCHITECTURE.md. Run by `npm run print-docs`; test/docs/printed.test.ts of the server proves that the prints
 // that are checked in are fresh.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
-  COMMAND_STATUSES,
-  type CommandStatus,
   endpointList,
   type ErrorCode,
   errors,
@@ -13,14 +11,8 @@ import {
   RETRY_AFTER_SECONDS,
 } from '@muster/contract';
 import packageJson from '../packages/server/package.json' with { type: 'json' };
-import {
-  type CommandState,
-  decide,
-  decideLoss,
-  type OwnAttempt,
-  type RunnerEvent,
-  TRANSITIONS,
-} from '../packages/server/src/commands/command.machine.ts';
+import { MACHINES } from './print-machines.ts';
+import { drawnRooms } from './print-rooms.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const REWRITE = 'npm run print-docs';
@@ -40,10 +32,7 @@ export function printedDocuments(): Printed[] {
       text: `${JSON.stringify(printOpenApi(packageJson.version), null, 2)}\n`,
     },
     { path: 'docs/errors.md', text: errorsPage() },
-    {
-      path: 'ARCHITECTURE.md',
-      text: withCommandStates(readFileSync(new URL('ARCHITECTURE.md', ROOT), 'utf8')),
-    },
+    { path: 'ARCHITECTURE.md', text: architecturePage() },
   ];
 }
 
@@ -96,102 +85,22 @@ function errorSection(code: ErrorCode): string[] {
   ];
 }
 
-// ---------------------------------------------------------------- the states of a command
+// ---------------------------------------------------------------- ARCHITECTURE.md
 
-const BEGIN = `<!-- printed from TRANSITIONS and decide() in command.machine.ts by ${REWRITE} -->`;
 const END = '<!-- end of print -->';
 
-function withCommandStates(page: string): string {
-  const from = page.indexOf(BEGIN);
-  const to = page.indexOf(END);
-  if (from < 0 || to < from)
-    throw new Error(`ARCHITECTURE.md has lost its lines "${BEGIN}" and "${END}"`);
-  return `${page.slice(0, from)}${BEGIN}\n${commandStates()}${page.slice(to)}`;
-}
-
-const ME = 'this runner';
-const RUNNER_EVENTS: readonly RunnerEvent[] = [
-  'acknowledge',
-  'start',
-  'complete',
-  'fail',
-  'release',
-];
-
-/** Every move that the machine really makes: `decide` asked about all states, each answer held against TRANSITIONS. */
-function commandStates(): string {
-  const moves = new Map<string, Set<string>>();
-  const add = (from: CommandStatus, event: keyof typeof TRANSITIONS, to: CommandStatus): void => {
-    const { from: froms, to: tos } = TRANSITIONS[event];
-    if (!froms.includes(from) || !tos.includes(to)) {
-      throw new Error(`TRANSITIONS does not know ${from} --${event}--> ${to}`);
-    }
-    const key = `${from} --> ${to}`;
-    moves.set(key, (moves.get(key) ?? new Set()).add(event));
-  };
-  for (const state of possibleStates()) {
-    for (const [own, event] of RUNNER_EVENTS.flatMap((event) =>
-      possibleAttempts(state).map((own) => [own, event] as const),
-    )) {
-      const call = {
-        event,
-        runnerId: ME,
-        paused: false,
-        eligible: true,
-        answer: 'a',
-        attempt: null,
-      };
-      const decision = decide(state, own, call, 0);
-      if (decision.kind === 'apply') add(state.status, event, decision.to);
-    }
-    if (TRANSITIONS.lose.from.includes(state.status))
-      add(state.status, 'lose', decideLoss(state).to);
+/** The page with its printed parts anew, each between a line that names its source and the line END. */
+function architecturePage(): string {
+  let page = readFileSync(new URL('ARCHITECTURE.md', ROOT), 'utf8');
+  const parts = { ...MACHINES, 'the imports': drawnRooms };
+  for (const [source, print] of Object.entries(parts)) {
+    const begin = `<!-- printed from ${source} by ${REWRITE} -->`;
+    const from = page.indexOf(begin);
+    const to = page.indexOf(END, from);
+    if (from < 0 || to < 0) throw new Error(`ARCHITECTURE.md has lost "${begin}" or its "${END}"`);
+    page = `${page.slice(0, from)}${begin}\n${print()}${page.slice(to)}`;
   }
-  for (const event of ['cancel', 'expire'] as const) {
-    for (const from of TRANSITIONS[event].from) {
-      for (const to of TRANSITIONS[event].to) add(from, event, to);
-    }
-  }
-  const ends = COMMAND_STATUSES.filter(
-    (status) => ![...moves.keys()].some((key) => key.startsWith(`${status} `)),
-  );
-  const lines = [
-    '[*] --> pending : create',
-    ...[...moves].map(([move, events]) => `${move} : ${[...events].sort().join(', ')}`).sort(),
-    ...ends.map((status) => `${status} --> [*]`),
-  ];
-  return `\`\`\`mermaid\nstateDiagram-v2\n${lines.map((line) => `  ${line}\n`).join('')}\`\`\`\n`;
-}
-
-function possibleStates(): CommandState[] {
-  return COMMAND_STATUSES.flatMap((status) =>
-    [null, ME].flatMap((runnerId) =>
-      [1, 3].flatMap((attempt) =>
-        [false, true].flatMap((retryOnFail) =>
-          [false, true].map((cancelRequested) => ({
-            status,
-            runnerId,
-            holderId: status === 'acknowledged' || status === 'running' ? ME : null,
-            attempt,
-            released: 0,
-            maxAttempts: 3,
-            retryOnFail,
-            scheduledAt: null,
-            expiresAt: null,
-            cancelRequested,
-          })),
-        ),
-      ),
-    ),
-  );
-}
-
-function possibleAttempts({ attempt }: CommandState): (OwnAttempt | null)[] {
-  const outcomes = [null, 'completed', 'failed', 'released', 'lost', 'canceled'] as const;
-  return [
-    null,
-    ...outcomes.map((outcome) => ({ attempt, startedAt: null, outcome, answer: null })),
-  ];
+  return page;
 }
 
 if (import.meta.main) {

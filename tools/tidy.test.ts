@@ -18,6 +18,7 @@ import {
   missingFiles,
   resolvedHosts,
 } from './tidy/documents.ts';
+import { stateWords } from './tidy/machines.ts';
 import { databaseHomes, packagePermissions, suffixPermissions } from './tidy/permissions.ts';
 import { circles, crowdedFolders, upwardImports } from './tidy/rooms.ts';
 import { describe, type FileRule, listFiles, readTexts, type Violation } from './tidy/source.ts';
@@ -38,6 +39,7 @@ const FILE_RULES: Record<string, FileRule> = {
   'rules, machines, decoders and formats compute: no async, no process, no event loop': purity,
   'the time and chance have their only sources in lib/': clockAndChance,
   'only db/dialect.ts asks which database it is': dialectTests,
+  'a state column is written as its machine says, never as a word of a query': stateWords,
   'a handler has about ten lines': shortHandlers,
   'no file, folder, function or type is named after nothing': emptyNames,
   'every source, tool and migration opens with a comment': openingComment,

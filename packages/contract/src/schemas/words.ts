@@ -23,6 +23,9 @@ export const FINDING_STATUSES = [
   'suppressed',
 ] as const;
 
+/** Statuses of findings that somebody still has to do something about. */
+export const ACTIVE_STATUSES = ['open', 'confirmed', 'in_progress'] as const;
+
 export const COMMAND_STATUSES = [
   'pending',
   'acknowledged',

@@ -15,7 +15,7 @@ import { announce, type CommandsDeps, stateOf } from './commands.ts';
 import { leaseMs, renewedLeases, type SignOfLife } from './commands.rules.ts';
 import { endPending, orphaned, outdated } from './pending.queries.ts';
 
-/** How many lost leases one round settles; the rest come in the next, so that a round stays short. */
+/** How many lost leases one round judges; the rest come in the next, so that a round stays short. */
 const LOST_PER_ROUND = 200;
 
 /** How many waiting commands one statement ends: a few milliseconds of writing. */
@@ -32,7 +32,7 @@ export async function sweepCommands(
   heardUntilMs: number,
 ): Promise<{ lost: number; expired: number }> {
   const nowMs = deps.clock.nowMs();
-  const settled = await deps.database.transaction('system', async (tx) => {
+  const returned = await deps.database.transaction('system', async (tx) => {
     const rows = await lostCommands(tx, Math.min(nowMs, heardUntilMs), LOST_PER_ROUND);
     const ended: CommandRow[] = [];
     for (const row of rows) {
@@ -66,8 +66,8 @@ export async function sweepCommands(
     outdated(lists, nowMs, ENDED_PER_WRITE),
   );
   await endAll(deps, 'canceled', 'runner_revoked', () => orphaned(lists, ENDED_PER_WRITE));
-  for (const row of settled) announce(deps, row);
-  return { lost: settled.length, expired };
+  for (const row of returned) announce(deps, row);
+  return { lost: returned.length, expired };
 }
 
 /** Looked for where lists are; the writer hears of it only when there is something to end. Returns how many it ended. */

@@ -1,10 +1,11 @@
 // SQL by which operators see findings and assets, and set the status of a finding.
 
-import type { AssetKind, FindingStatus } from '@muster/contract';
+import { ACTIVE_STATUSES, type AssetKind, type FindingStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { contains, skipLocked } from '../db/dialect.ts';
 import type { AssetTable, FindingEventTable, FindingTable } from '../db/tables.ts';
+import { FINDING_MOVES, LAPSED } from './finding.machine.ts';
 
 export type FindingRow = Selectable<FindingTable>;
 export type AssetRow = Selectable<AssetTable>;
@@ -184,12 +185,12 @@ export async function insertFindingEvent(
 export async function endAcceptances(db: Db, nowMs: number): Promise<number> {
   const result = await db
     .updateTable('finding')
-    .set({ status: 'open', status_by: 'acceptance ended', status_at: nowMs, accepted_until: null })
+    .set({ status: LAPSED.to, status_by: LAPSED.by, status_at: nowMs, accepted_until: null })
     .where((eb) => {
       const past = db
         .selectFrom('finding')
         .select(['tenant_id', 'id'])
-        .where('status', '=', 'accepted')
+        .where('status', '=', FINDING_MOVES.lapse.from[0])
         .where('accepted_until', '<=', nowMs)
         .$call(skipLocked);
       return eb(eb.refTuple('tenant_id', 'id'), 'in', past.$asTuple('tenant_id', 'id'));
@@ -219,7 +220,7 @@ const assets = (db: Db, tenantId: string) =>
         .select(sql<number>`count(*)`.as('open'))
         .whereRef('finding.tenant_id', '=', 'asset.tenant_id')
         .whereRef('finding.asset_id', '=', 'asset.id')
-        .where('finding.status', 'in', ['open', 'confirmed', 'in_progress'])
+        .where('finding.status', 'in', ACTIVE_STATUSES)
         .as('open_findings'),
     ])
     .where('asset.tenant_id', '=', tenantId);

@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.ts';
 import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
 import { type FindingId, newId, parseId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
+import { decided } from './finding.machine.ts';
 import {
   endAcceptances,
   findFinding,
@@ -159,10 +160,11 @@ export async function changeFinding(
       const row = id === null ? undefined : await findFinding(tx, tenantId, id);
       if (row === undefined) throw new Problem('not_found', 'There is no such finding.');
       if (row.status === change.status && row.accepted_until === until) return findingView(row);
+      const move = decided(change.status, by);
       const set = {
-        status: change.status,
-        resolution: change.status === 'resolved' ? ('by_operator' as const) : null,
-        status_by: by,
+        status: move.to,
+        resolution: move.resolution,
+        status_by: move.by,
         status_at: nowMs,
         accepted_until: until,
       };
@@ -176,7 +178,7 @@ export async function changeFinding(
         by_whom: by,
         data: JSON.stringify({
           from: row.status,
-          to: change.status,
+          to: move.to,
           comment: change.comment ?? null,
         }),
       });

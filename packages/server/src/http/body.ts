@@ -93,12 +93,12 @@ async function readSmall(source: Readable & { readonly complete?: boolean }): Pr
   if (source.complete === true) return (source.read() as Buffer | null) ?? EMPTY;
   return await new Promise<Buffer>((resolve, reject) => {
     const pieces: Buffer[] = [];
-    const settle = (): void => {
+    const finish = (): void => {
       stop();
       source.off('data', onData).off('end', onEnd);
     };
     const fail = (error: unknown): void => {
-      settle();
+      finish();
       source.pause();
       reject(error as Error);
     };
@@ -107,7 +107,7 @@ async function readSmall(source: Readable & { readonly complete?: boolean }): Pr
       pieces.push(piece);
     };
     const onEnd = (): void => {
-      settle();
+      finish();
       resolve(joined(pieces));
     };
     const arrival = startArrival(source, fail);

@@ -120,9 +120,9 @@ async function applyReport(
   );
   const save = writesComponents(slices, upload, inventory.home);
   const dependencies = await resolveComponents(deps, upload, reading, itemIndex, save);
-  const settled = await resolveDestinations(slices, upload, report, itemIndex, inventory, nowMs);
-  await holdScopes(deps, slices, upload, settled.all);
-  const destinations = await markStale(db, upload, settled);
+  const resolved = await resolveDestinations(slices, upload, report, itemIndex, inventory, nowMs);
+  await holdScopes(deps, slices, upload, resolved.all);
+  const destinations = await markStale(db, upload, resolved);
   const committed = await batchCounts(db, upload, 'items');
   const absences = new Map<Destination, Absence>();
   const details: Warnings[] = [];

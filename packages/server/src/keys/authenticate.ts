@@ -14,6 +14,7 @@ import { type KeyKind, parseKey } from './key.format.ts';
 import { findCredential } from './keys.queries.ts';
 import { factsOf, needsRotation, refusal } from './keys.rules.ts';
 import { proveCandidate } from './keys.ts';
+import { isUnproven } from './key.machine.ts';
 
 export interface RunnerCaller {
   readonly kind: 'runner';
@@ -117,7 +118,7 @@ export class Authenticator {
     if (row.kind === 'runner' && row.runner_admin === 'revoked') {
       return this.#refuse('runner revoked', key.keyId, from);
     }
-    if (row.kind === 'runner' && (row.state === 'candidate' || row.state === 'superseded')) {
+    if (row.kind === 'runner' && isUnproven(row.state)) {
       const proven = await proveCandidate(this.#database, row, nowMs);
       this.forget(row.runner_id);
       if (!proven) return this.#refuse('retired', key.keyId, from);

@@ -20,6 +20,7 @@ import {
 } from './keys.queries.ts';
 import { enrolledLine } from './keys.rules.ts';
 import { findByEnrollment, insertRunner, lockRunner } from './runner.queries.ts';
+import { KEY_BEGINNINGS } from './key.machine.ts';
 
 export interface EnrolmentRequest {
   readonly name?: string;
@@ -168,7 +169,7 @@ const keyPlan = (
   runnerId,
   scopes: (listed(token.scopes) as KeyScope[] | null) ?? KEY_SCOPES,
   allowFrom: listed(token.allow_from),
-  state: 'candidate',
+  state: KEY_BEGINNINGS.renewed,
   expiresAt: nowMs + limits.keyLifeMs,
   createdBy: `enrolment:${token.key_id}`,
 });

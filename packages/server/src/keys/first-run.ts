@@ -9,6 +9,7 @@ import type { Secret } from '../lib/log.ts';
 import { findTenantByName, insertTenant, tenantName } from './installation.queries.ts';
 import { type KeyPlan, makeKey } from './keys.ts';
 import { createRunnerIn } from './runners.ts';
+import { KEY_BEGINNINGS } from './key.machine.ts';
 
 export const DEFAULT_TENANT = 'default';
 
@@ -42,7 +43,7 @@ const operatorPlan = (tenantId: TenantId, name: string, role: Role): KeyPlan => 
   kind: 'operator',
   name,
   role,
-  state: 'proven',
+  state: KEY_BEGINNINGS.made,
   expiresAt: null,
   createdBy: 'administrator',
 });
@@ -51,7 +52,7 @@ const enrolmentPlan = (tenantId: TenantId, name: string, uses: number, nowMs: nu
   tenantId,
   kind: 'enrolment',
   name,
-  state: 'proven',
+  state: KEY_BEGINNINGS.made,
   usesLeft: uses,
   expiresAt: nowMs + limits.enrolmentTokenLifeMs,
   createdBy: 'administrator',

@@ -5,6 +5,12 @@ import type { Db } from '../db/db.ts';
 import { forUpdate, skipLocked } from '../db/dialect.ts';
 import type { ApiKeyTable } from '../db/tables.ts';
 import type { KeyKind } from './key.format.ts';
+import {
+  ENDED_KEY_STATES,
+  KEY_MOVES,
+  LIVE_KEY_STATES,
+  UNPROVEN_KEY_STATES,
+} from './key.machine.ts';
 
 export type KeyRow = Selectable<ApiKeyTable>;
 
@@ -61,10 +67,10 @@ export async function proveKey(
 ): Promise<number> {
   const result = await db
     .updateTable('api_key')
-    .set({ state: 'proven', first_used_at: nowMs })
+    .set({ state: KEY_MOVES.prove.to, first_used_at: nowMs })
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
-    .where('state', 'in', ['candidate', 'superseded'])
+    .where('state', 'in', KEY_MOVES.prove.from)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
@@ -83,10 +89,10 @@ export async function retireKeys(db: Db, tenantId: string, keyIds: string[]): Pr
   if (keyIds.length === 0) return;
   await db
     .updateTable('api_key')
-    .set({ state: 'retired' })
+    .set({ state: KEY_MOVES.retire.to })
     .where('tenant_id', '=', tenantId)
     .where('key_id', 'in', keyIds)
-    .where('state', 'in', ['candidate', 'superseded', 'proven'])
+    .where('state', 'in', KEY_MOVES.retire.from)
     .execute();
 }
 
@@ -114,10 +120,10 @@ export async function supersedeCandidates(
   if (keyIds.length === 0) return;
   await db
     .updateTable('api_key')
-    .set({ state: 'superseded' })
+    .set({ state: KEY_MOVES.supersede.to })
     .where('tenant_id', '=', tenantId)
     .where('key_id', 'in', keyIds)
-    .where('state', '=', 'candidate')
+    .where('state', '=', KEY_MOVES.supersede.from[0])
     .execute();
 }
 
@@ -145,7 +151,7 @@ export async function changeKeyRow(
     .set(change)
     .where('tenant_id', '=', tenantId)
     .where('key_id', '=', keyId)
-    .where('state', 'in', ['candidate', 'superseded', 'proven'])
+    .where('state', 'in', LIVE_KEY_STATES)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
@@ -154,7 +160,7 @@ export async function changeKeyRow(
 export async function revokeKeyRow(db: Db, tenantId: string, keyId: string): Promise<void> {
   await db
     .updateTable('api_key')
-    .set({ state: 'revoked' })
+    .set({ state: KEY_MOVES.revoke.to })
     .where('tenant_id', '=', tenantId)
     .where((eb) =>
       eb.or([
@@ -162,7 +168,7 @@ export async function revokeKeyRow(db: Db, tenantId: string, keyId: string): Pro
         eb.and([
           eb('parent_key_id', '=', keyId),
           eb('created_by', '=', `key:${keyId}`),
-          eb('state', 'in', ['candidate', 'superseded']),
+          eb('state', 'in', UNPROVEN_KEY_STATES),
         ]),
       ]),
     )
@@ -172,7 +178,7 @@ export async function revokeKeyRow(db: Db, tenantId: string, keyId: string): Pro
 export async function revokeRunnerKeys(db: Db, tenantId: string, runnerId: string): Promise<void> {
   await db
     .updateTable('api_key')
-    .set({ state: 'revoked' })
+    .set({ state: KEY_MOVES.revoke.to })
     .where('tenant_id', '=', tenantId)
     .where('runner_id', '=', runnerId)
     .execute();
@@ -203,7 +209,7 @@ export async function lockKey(db: Db, tenantId: string, keyId: string): Promise<
 }
 
 /** As a literal, so that the planner sees that the partial index api_key_unused fits. */
-const PROVEN = sql<'proven'>`'proven'`;
+const PROVEN = sql<typeof KEY_MOVES.prove.to>`${sql.lit(KEY_MOVES.prove.to)}`;
 
 /**
  * Successors that were never used and never can be: nothing was signed or handed in with them. Those that somebody made a
@@ -226,7 +232,7 @@ export async function deleteSomeUnusedKeys(
     .where((eb) =>
       eb.or([eb('parent_key_id', 'is not', null), eb('created_by', 'like', 'enrolment:%')]),
     )
-    .where((eb) => eb.or([eb('state', 'in', ['retired', 'revoked']), eb('expires_at', '<', nowMs)]))
+    .where((eb) => eb.or([eb('state', 'in', ENDED_KEY_STATES), eb('expires_at', '<', nowMs)]))
     .where((eb) =>
       eb.not(
         eb.exists(

@@ -2,10 +2,10 @@
 // candidate → proven → retired. A runner that keeps its last good key is never locked out, because no key retires
 // before its successor has been used.
 
-import { limits } from '@muster/contract';
+import { type KeyState, limits } from '@muster/contract';
 
 export interface KeyFacts {
-  readonly state: 'candidate' | 'superseded' | 'proven' | 'retired' | 'revoked';
+  readonly state: KeyState;
   readonly expiresAt: number | null;
   readonly retiresAt: number | null;
 }

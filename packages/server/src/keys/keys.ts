@@ -35,6 +35,7 @@ import {
 } from './keys.queries.ts';
 import { factsOf, lineOf, refusal, retirementOfParent } from './keys.rules.ts';
 import { lockRunner } from './runner.queries.ts';
+import { KEY_BEGINNINGS } from './key.machine.ts';
 
 export interface MadeKey {
   /** Shown to the caller once, stored nowhere. */
@@ -54,7 +55,7 @@ export interface KeyPlan {
   readonly allowedLabels?: readonly string[];
   /** Null, absent: anywhere. */
   readonly allowFrom?: readonly string[] | null;
-  readonly state: 'candidate' | 'proven';
+  readonly state: (typeof KEY_BEGINNINGS)[keyof typeof KEY_BEGINNINGS];
   readonly parentKeyId?: string;
   readonly usesLeft?: number;
   readonly expiresAt: number | null;
@@ -200,7 +201,7 @@ async function succeed(
     runnerId,
     scopes: listed(key.scopes) as readonly KeyScope[],
     allowFrom: listed(key.allow_from),
-    state: 'candidate',
+    state: KEY_BEGINNINGS.renewed,
     parentKeyId: key.state === 'proven' ? key.key_id : (key.parent_key_id ?? key.key_id),
     expiresAt,
     createdBy,

@@ -8,6 +8,7 @@ import { requireBlocks } from './allow-list.ts';
 import { findKeyRow, type KeyPlan, type MadeKey, makeKey } from './keys.ts';
 import type { KeyRow } from './keys.queries.ts';
 import { showRunner } from './runners.ts';
+import { KEY_BEGINNINGS } from './key.machine.ts';
 
 export interface NewRunnerKey {
   readonly runner_id: string;
@@ -40,7 +41,7 @@ export async function addRunnerKey(
     runnerId: runner.id as RunnerId,
     scopes: withHeartbeat(request.scopes),
     allowFrom: request.allow_from ?? null,
-    state: 'proven',
+    state: KEY_BEGINNINGS.made,
     expiresAt: request.expires_in === undefined ? null : nowMs + request.expires_in * 1000,
     createdBy,
   };
@@ -82,7 +83,7 @@ export async function addEnrolmentToken(
     ...(request.allowed_labels === undefined ? {} : { allowedLabels: request.allowed_labels }),
     scopes: withHeartbeat(request.scopes),
     allowFrom: request.allow_from ?? null,
-    state: 'proven',
+    state: KEY_BEGINNINGS.made,
     usesLeft: request.uses ?? 1,
     expiresAt: nowMs + lifeMs,
     createdBy,

@@ -4,6 +4,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
 import { contains, forUpdate } from '../db/dialect.ts';
 import type { RunnerTable } from '../db/tables.ts';
+import { REVOKED, RUNNER_BEGINNING } from './runner.machine.ts';
 import { limits } from '@muster/contract';
 
 export type RunnerRow = Selectable<RunnerTable>;
@@ -27,7 +28,7 @@ export async function insertRunner(db: Db, runner: NewRunnerRow): Promise<void> 
       tenant_id: runner.tenantId,
       id: runner.id,
       name: runner.name,
-      admin: 'active',
+      admin: RUNNER_BEGINNING,
       labels: JSON.stringify(runner.labels),
       created_at: runner.nowMs,
       created_by: runner.createdBy,
@@ -102,7 +103,7 @@ export async function setRunnerAdmin(
     .set({ admin })
     .where('tenant_id', '=', tenantId)
     .where('id', '=', id)
-    .where('admin', '!=', 'revoked')
+    .where('admin', '!=', REVOKED)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }

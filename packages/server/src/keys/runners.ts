@@ -17,6 +17,7 @@ import {
   type RunnerRow,
   setRunnerAdmin,
 } from './runner.queries.ts';
+import { KEY_BEGINNINGS } from './key.machine.ts';
 
 export type { RunnerRow } from './runner.queries.ts';
 
@@ -110,7 +111,7 @@ export async function createRunnerIn(
     name: 'first key',
     runnerId: id,
     scopes: KEY_SCOPES,
-    state: 'proven',
+    state: KEY_BEGINNINGS.made,
     expiresAt: null,
     createdBy,
   };

@@ -3,11 +3,12 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
 import type { ScanSessionTable } from '../db/tables.ts';
+import { SESSION_BEGINNING, SESSION_MOVES } from './scan-session.machine.ts';
 
 export type SessionRow = Selectable<ScanSessionTable>;
 
 /** As a literal, so that the planner sees that the partial index fits. */
-const RUNNING = sql<'running'>`'running'`;
+const RUNNING = sql<typeof SESSION_BEGINNING>`${sql.lit(SESSION_BEGINNING)}`;
 
 export async function insertSession(db: Db, row: SessionRow): Promise<void> {
   await db.insertInto('scan_session').values(row).execute();
@@ -71,7 +72,7 @@ export async function timeOutSessions(
 ): Promise<number> {
   const result = await db
     .updateTable('scan_session')
-    .set({ status: 'timeout', completed_at: nowMs })
+    .set({ status: SESSION_MOVES.time_out.to, completed_at: nowMs })
     .where('status', '=', RUNNING)
     .where('started_at', '<', startedBeforeMs)
     .executeTakeFirst();

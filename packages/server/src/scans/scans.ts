@@ -9,6 +9,7 @@ import { newId, parseId, type RunnerId, type TenantId } from '../lib/ids.ts';
 import { takeTurn } from '../keys/runners.ts';
 import { Problem } from '../lib/problem.ts';
 import { cut } from '../lib/text.ts';
+import { SESSION_BEGINNING } from './scan-session.machine.ts';
 import {
   deleteSomeSessions,
   endSession,
@@ -61,7 +62,7 @@ export async function startScan(
       ...place,
       id: newId<string>(nowMs),
       runner_id: runnerId,
-      status: 'running',
+      status: SESSION_BEGINNING,
       scanner_version: text(request.scanner_version),
       scanner_type: text(request.scanner_type),
       commit_sha: commit,

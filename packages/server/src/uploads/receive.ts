@@ -103,7 +103,7 @@ export async function receiveUpload(
     const arrived = await storeBody(deps, row, incoming);
     const received =
       (await findByKey(deps, row, incoming.idempotencyKey, arrived.sha256)) ??
-      (await settle(deps, row, incoming, arrived));
+      (await commitReceived(deps, row, incoming, arrived));
     if (received.uploadId !== uploadId)
       await discard(deps.database, deps.clock, tenantId, uploadId);
     return received;
@@ -334,7 +334,7 @@ async function storeChunks(
 }
 
 /** The commit from which on nothing is lost. Of racing repeats, with one Idempotency-Key or without any, one wins. */
-async function settle(
+async function commitReceived(
   deps: ReceiveDeps,
   row: UploadRow,
   incoming: Incoming,

@@ -19,6 +19,7 @@ import type { Db } from '../../src/db/db.ts';
 import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
 import { IdPlugin } from '../../src/db/id-plugin.ts';
 import type { Tables } from '../../src/db/tables.ts';
+import { RESOLVED_BY_ABSENCE } from '../../src/findings/finding.machine.ts';
 import * as findings from '../../src/findings/findings.queries.ts';
 import * as inventory from '../../src/findings/inventory.queries.ts';
 import * as metrics from '../../src/heartbeat/metrics.queries.ts';
@@ -228,7 +229,7 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'ingest: gone from a ref': (db) =>
     ingested.markAbsent(db, [{ tenant_id: ID, ref_id: ID, finding_id: ID }]),
   'ingest: lock what is active': (db) => ingested.lockActive(db, ID, [ID, ID]),
-  'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], 1),
+  'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], RESOLVED_BY_ABSENCE, 1),
   'findings: page': (db) =>
     findings.pageFindings(db, ID, {
       status: 'open',

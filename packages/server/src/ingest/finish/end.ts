@@ -9,6 +9,7 @@ import { insertEvent } from '../store/finding.queries.ts';
 import { freeScopes } from '../store/scope.queries.ts';
 import type { IngestDeps } from '../lease/lease.ts';
 import { takeAwayNow } from '../store/retention.ts';
+import type { EndedState } from '../store/upload.machine.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 import { deleteBatches, endUpload, type ShownOfReport } from '../store/upload-work.queries.ts';
 
@@ -16,7 +17,7 @@ import { deleteBatches, endUpload, type ShownOfReport } from '../store/upload-wo
 export const isDryRun = (upload: UploadRow): boolean => upload.rehearsal === 1;
 
 /** Ends the upload with what the job and later answers say; `lost`: it was another worker's already. */
-export async function end<State extends 'processed' | 'refused' | 'failed'>(
+export async function end<State extends EndedState>(
   deps: Pick<IngestDeps, 'database' | 'clock'>,
   upload: UploadRow,
   state: State,

@@ -18,7 +18,8 @@ import { findAnalysis } from '../store/inventory.queries.ts';
 import type { Tally } from '../index/tally.rules.ts';
 import type { Destination } from './destinations.ts';
 import { type LeasedSlices, sliced } from '../lease/slices.ts';
-import { isActive, type StoredFindings } from './stored-findings.rules.ts';
+import { isActive, RESOLVED_BY_ABSENCE } from '../../findings/finding.machine.ts';
+import type { StoredFindings } from './stored-findings.rules.ts';
 
 /** The blinding guard: what would close more than this many, and more than half of the open ones, is held. */
 const GUARD_COUNT = 100;
@@ -64,7 +65,7 @@ export function absencesIn(
     };
     absences.set(destination, absence);
     if (!stored.isPresent(row)) continue;
-    const isLeft = left[row] === 1 && !stored.isSettled(row);
+    const isLeft = left[row] === 1 && !stored.isWritten(row);
     if (isLeft && stored.isSeenLater(row)) continue;
     if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) absence.open += 1;
     if (!isLeft) continue;
@@ -187,6 +188,7 @@ async function close(
     tx,
     tenantId,
     open.map((finding) => finding.id),
+    RESOLVED_BY_ABSENCE,
     nowMs,
   );
   await insertFindingEvents(
@@ -198,7 +200,7 @@ async function close(
       at: nowMs,
       kind: 'resolved',
       by_whom: `upload:${uploadId}`,
-      data: JSON.stringify({ from: finding.status, as: 'fixed' }),
+      data: JSON.stringify({ from: finding.status, as: RESOLVED_BY_ABSENCE.resolution }),
     })),
   );
   return open.length;

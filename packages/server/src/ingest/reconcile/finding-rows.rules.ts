@@ -8,11 +8,13 @@ import type {
   FindingRefRow,
   FindingRow,
   SeenAgain,
+  StatusChange,
   StoredContent,
 } from '../store/finding.queries.ts';
 import type { MatchedBy } from '../match/match.rules.ts';
 import { type BatchCounts, noBatch } from './batch-counts.rules.ts';
-import { isActive, type StoredState } from './stored-findings.rules.ts';
+import { created, type FindingMove, isActive, seen } from '../../findings/finding.machine.ts';
+import type { StoredState } from './stored-findings.rules.ts';
 
 /** What a report says of a finding, ready to be stored. */
 export interface Content {
@@ -72,13 +74,6 @@ interface DetailRow {
   tenant_id: string;
   finding_id: string;
   document: string;
-}
-
-/** What a report makes of a status: written only while the status is still the one it was decided on. */
-export interface StatusChange {
-  readonly id: string;
-  readonly from: FindingRow['status'];
-  readonly to: FindingRow['status'];
 }
 
 export interface BatchRows {
@@ -199,6 +194,7 @@ function isSame(content: Content | null, stored: StoredContent | undefined): boo
 function create(rows: BatchRows, item: Matched, id: string): string {
   const { place, suppressed } = item;
   const content = present(item.content, 'the content of a new finding');
+  const beginning = created(suppressed);
   rows.counts.created += 1;
   rows.created.push({
     tenant_id: place.tenantId,
@@ -208,9 +204,9 @@ function create(rows: BatchRows, item: Matched, id: string): string {
     category: place.category,
     ...content.columns,
     severity_override: null,
-    status: suppressed ? 'suppressed' : 'open',
-    resolution: null,
-    status_by: 'report',
+    status: beginning.to,
+    resolution: beginning.resolution,
+    status_by: beginning.by,
     status_at: place.nowMs,
     accepted_until: null,
     evidence: item.evidence,
@@ -227,27 +223,22 @@ function create(rows: BatchRows, item: Matched, id: string): string {
 }
 
 /**
- * The status that the report itself decides; null: it stays. Decisions of people always stay, and so does what the default ref
- * says, whatever is found on others.
+ * What the report itself does to a status; null: the status stays. What the default branch says stays whatever is found on
+ * others, and so does what a later upload said.
  */
-export function nextStatus(
+export function moveOf(
   stored: StoredState,
   suppressed: boolean,
   isDefaultRef: boolean,
-): FindingRow['status'] | null {
+): FindingMove | null {
   if (stored.isForeign || stored.isSeenLater) return null;
-  if (suppressed && isActive(stored.status)) return 'suppressed';
-  if (!suppressed && stored.status === 'suppressed' && stored.isByReport) return 'open';
-  const fixed = stored.status === 'resolved' && stored.isFixed;
-  // The status shown is that of the default ref: a sighting elsewhere doesn't reopen it.
-  if (fixed && isDefaultRef) return suppressed ? 'suppressed' : 'open';
-  return null;
+  return seen(stored, suppressed, isDefaultRef);
 }
 
 /** Whether the finding is open on its ref from now on, and wasn't: 1; the other way round: -1. */
 function opens({ place, suppressed }: Matched, state: StoredState): number {
   if (place.isStale || state.isSeenLater || state.isCreatedHere) return 0;
-  const status = nextStatus(state, suppressed, place.isDefaultRef) ?? state.status;
+  const status = moveOf(state, suppressed, place.isDefaultRef)?.to ?? state.status;
   return Number(isActive(status)) - Number(state.isPresent && isActive(state.status));
 }
 
@@ -264,16 +255,16 @@ function revisit(
     rows.counts.unchanged += 1;
     return;
   }
-  const status = nextStatus(state, item.suppressed, place.isDefaultRef);
+  const move = moveOf(state, item.suppressed, place.isDefaultRef);
   const sameContent = isSame(item.content, storedContent);
-  if (status === null && sameContent && sameEvidence) {
+  if (move === null && sameContent && sameEvidence) {
     rows.counts.unchanged += 1;
     return;
   }
   const content = present(item.content, 'the content of a changed finding');
-  const reopened = status === 'open' && state.status === 'resolved';
+  const reopened = move?.to === 'open' && state.status === 'resolved';
   if (reopened) rows.counts.reopened += 1;
-  else if (status === null && sameContent) rows.counts.unchanged += 1;
+  else if (move === null && sameContent) rows.counts.unchanged += 1;
   else rows.counts.changed += 1;
   rows.changed.push({
     tenant_id: place.tenantId,
@@ -298,9 +289,9 @@ function revisit(
       data: JSON.stringify(data),
     });
   };
-  if (status !== null) {
-    rows.statuses.push({ id: state.id, from: state.status, to: status });
-    event(reopened ? 'reopened' : 'status', { from: state.status, to: status });
+  if (move !== null) {
+    rows.statuses.push({ id: state.id, from: state.status, ...move });
+    event(reopened ? 'reopened' : 'status', { from: state.status, to: move.to });
   }
   if (item.by === 'moved' || item.by === 'nearest') {
     const placeOf = ({ path, start_line: line }: Pick<StoredContent, 'path' | 'start_line'>) =>

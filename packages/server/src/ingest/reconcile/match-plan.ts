@@ -171,10 +171,10 @@ export class Plan {
     const { evidence } = this.#itemIndex;
     const holds = new Uint8Array(this.#destinations.all.length);
     const free = new Uint8Array(stored.length);
-    let settled = 0;
+    let ownRows = 0;
     for (let row = 0; row < stored.length; row += 1) {
       holds[stored.destinationOf(row)] = 1;
-      if (stored.isSettled(row)) settled += 1;
+      if (stored.isWritten(row)) ownRows += 1;
       else free[row] = 1;
     }
     const open = new Uint8Array(evidence.length);
@@ -182,12 +182,12 @@ export class Plan {
     for (let row = 0; row < evidence.length; row += 1) {
       const batch = this.batchOf(row);
       if (batch === NO_BATCH) continue;
-      // What this upload wrote before it was interrupted is settled and takes no part.
+      // What this upload wrote before it was interrupted takes no part.
       if (committed.has(batch)) written += 1;
       // Of a scope that holds nothing everything is new.
       else if (holds[this.#destinationOf(row)] === 1) open[row] = 1;
     }
-    if (settled < written) {
+    if (ownRows < written) {
       free.fill(1);
       for (let row = 0; row < open.length; row += 1) {
         open[row] = this.batchOf(row) === NO_BATCH ? 0 : 1;

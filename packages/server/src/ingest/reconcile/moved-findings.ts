@@ -11,7 +11,8 @@ import { MOVED, packedHash, DUPLICATE_KEY } from '../match/evidence-table.rules.
 import { findingsById } from '../store/finding.queries.ts';
 import type { Loose } from '../match/moved.rules.ts';
 import { sliced } from '../lease/slices.ts';
-import { isActive, type StoredFindings } from './stored-findings.rules.ts';
+import { isActive } from '../../findings/finding.machine.ts';
+import type { StoredFindings } from './stored-findings.rules.ts';
 import { NO_ROW, type ItemIndex } from '../index/item-index.rules.ts';
 
 /** A report that can be read once more. */

@@ -40,7 +40,7 @@ export class Refs {
     return present(this.#ids.get(`${assetId} ${branch}`), 'the ref');
   }
 
-  /** As far as it is settled. */
+  /** As far as it is decided. */
   defaultOf(assetId: string): DefaultRef | undefined {
     return this.#defaults.get(assetId);
   }
@@ -83,13 +83,13 @@ export async function resolveRefs(
   );
   const refs = new Refs();
   for (const slice of sliced(ordered)) {
-    const { rows, defaults } = await slices.write((tx) => settleSlice(tx, slice, refs, nowMs));
+    const { rows, defaults } = await slices.write((tx) => resolveSlice(tx, slice, refs, nowMs));
     refs.note(rows, defaults);
   }
   return refs;
 }
 
-async function settleSlice(
+async function resolveSlice(
   tx: Db,
   wishes: readonly RefWish[],
   before: Refs,
@@ -98,7 +98,7 @@ async function settleSlice(
   const tenantId = present(wishes[0], 'a wish').tenantId;
   const assetIds = [...new Set(wishes.map((wish) => wish.assetId))];
   const names = [...new Set(wishes.map((wish) => wish.branch))];
-  // Locked: another upload may be about to settle the default ref.
+  // Locked: another upload may be about to decide the default ref.
   const stored = await lockDefaultRefs(tx, tenantId, assetIds);
   await insertRefs(tx, freshRefs(wishes, nowMs));
   const rows = await refsByName(tx, tenantId, assetIds, names);
@@ -110,8 +110,8 @@ async function settleSlice(
   }
   // A dry run stores no new assets, so neither their default refs: slices before this one know them.
   for (const assetId of assetIds) {
-    const settled = before.defaultOf(assetId);
-    if (settled !== undefined && !defaults.has(assetId)) defaults.set(assetId, settled);
+    const known = before.defaultOf(assetId);
+    if (known !== undefined && !defaults.has(assetId)) defaults.set(assetId, known);
   }
   const ids = new Map(rows.map((row) => [`${row.asset_id} ${row.name}`, row.id]));
   const claimed: string[] = [];

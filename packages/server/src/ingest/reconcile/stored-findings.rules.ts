@@ -1,29 +1,36 @@
 // What matching and writing need to know of the stored findings of all destinations of a report, in columns: about 90 bytes each
 // with the id, however many there are, in however many scopes. Rows are numbered as they are added. Filled by match-plan.ts.
 
-import { FINDING_STATUSES } from '@muster/contract/plain';
+import { FINDING_STATUSES, SEVERITIES } from '@muster/contract/plain';
+import { assert } from '../../lib/assert.ts';
 import { GrowingIds } from '../../lib/growing-ids.ts';
 import { GrowingInts } from '../../lib/growing-ints.ts';
 import { EvidenceTable } from '../match/evidence-table.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import type { FindingRow, StoredFinding, StoredSighting } from '../store/finding.queries.ts';
 
-/** Statuses of findings that somebody still has to do something about. */
-const ACTIVE: readonly FindingRow['status'][] = ['open', 'confirmed', 'in_progress'];
+/** Bits for a status and for a severity. With the nine flags they fill two bytes a finding, less one bit. */
+const STATUS_BITS = 3;
+const SEVERITY_BITS = 3;
 
-export const isActive = (status: FindingRow['status']): boolean => ACTIVE.includes(status);
+// A value that doesn't fit would read back as another one, and change the bits beside it.
+assert(FINDING_STATUSES.length <= 2 ** STATUS_BITS, 'a finding status needs more bits');
+assert(SEVERITIES.length <= 2 ** SEVERITY_BITS, 'a severity needs more bits');
 
-// Bits of a row's state: three of the status, three of the severity, then one each.
-const SEVERITY_SHIFT = 3;
-const FIXED = 1 << 6;
-const BY_REPORT = 1 << 7;
-const PRESENT = 1 << 8;
-const MINE = 1 << 9;
-const CREATED_HERE = 1 << 10;
-const SIGHTED = 1 << 11;
-const FOREIGN = 1 << 12;
-const SEEN_LATER = 1 << 13;
-const ON_DEFAULT = 1 << 14;
+const STATUS_MASK = 2 ** STATUS_BITS - 1;
+const SEVERITY_MASK = 2 ** SEVERITY_BITS - 1;
+const FLAGS_SHIFT = STATUS_BITS + SEVERITY_BITS;
+
+// The flags of a row's state, behind its status and its severity.
+const FIXED = 1 << FLAGS_SHIFT;
+const BY_REPORT = FIXED << 1;
+const PRESENT = FIXED << 2;
+const MINE = FIXED << 3;
+const CREATED_HERE = FIXED << 4;
+const SIGHTED = FIXED << 5;
+const FOREIGN = FIXED << 6;
+const SEEN_LATER = FIXED << 7;
+const ON_DEFAULT = FIXED << 8;
 
 /** A row as it stands beside a finding of a report. */
 export interface StoredState {
@@ -44,6 +51,14 @@ export interface StoredState {
   readonly isSeenLater: boolean;
   /** The upload itself created it, on another ref or before it was interrupted. */
   readonly isCreatedHere: boolean;
+}
+
+/** The number of a status and that of a severity in one. A word that the contract doesn't know is a defect. */
+function packedState(status: FindingRow['status'], severity: number): number {
+  const number = FINDING_STATUSES.indexOf(status);
+  assert(number >= 0, 'a stored status is one of the contract');
+  assert(severity >= 0 && severity < SEVERITIES.length, 'a stored severity is one of the contract');
+  return number | (severity << STATUS_BITS);
 }
 
 export class StoredFindings {
@@ -69,7 +84,7 @@ export class StoredFindings {
   ): void {
     this.evidence.addPacked(row.evidence, row.start_line);
     this.#ids.push(row.id);
-    let state = FINDING_STATUSES.indexOf(row.status) | (row.severity << SEVERITY_SHIFT);
+    let state = packedState(row.status, row.severity);
     if (row.resolution === 'fixed') state |= FIXED;
     if (row.status_by === 'report') state |= BY_REPORT;
     if (sighting !== undefined) state |= SIGHTED;
@@ -93,7 +108,7 @@ export class StoredFindings {
     return {
       id: this.id(row),
       status: this.status(row),
-      severity: ((state >> SEVERITY_SHIFT) & 7) as FindingRow['severity'],
+      severity: ((state >> STATUS_BITS) & SEVERITY_MASK) as FindingRow['severity'],
       isFixed: (state & FIXED) !== 0,
       isByReport: (state & BY_REPORT) !== 0,
       isSighted: (state & SIGHTED) !== 0,
@@ -109,7 +124,7 @@ export class StoredFindings {
   }
 
   status(row: number): FindingRow['status'] {
-    return FINDING_STATUSES[this.#states.at(row) & 7] as FindingRow['status'];
+    return FINDING_STATUSES[this.#states.at(row) & STATUS_MASK] as FindingRow['status'];
   }
 
   /** It was present on the ref when last looked for. */
@@ -117,8 +132,8 @@ export class StoredFindings {
     return (this.#states.at(row) & PRESENT) !== 0;
   }
 
-  /** This upload has written it before it was interrupted: it is settled. */
-  isSettled(row: number): boolean {
+  /** This upload has written it before it was interrupted: and it takes no further part. */
+  isWritten(row: number): boolean {
     return (this.#states.at(row) & MINE) !== 0;
   }
 

@@ -23,7 +23,7 @@ import {
   type Content,
   contentOf,
   type Matched,
-  nextStatus,
+  moveOf,
   toCompare,
 } from './finding-rows.rules.ts';
 import { assert } from '../../lib/assert.ts';
@@ -149,7 +149,7 @@ function isStoredAsSent(
   if (found === null || raw === null || !stored.evidence.isHash(found, RAW, raw)) return false;
   if (!itemIndex.evidence.isSameIdentity(row, stored.evidence, found)) return false;
   const { isDefaultRef } = destination.place;
-  return nextStatus(stored.at(found), itemIndex.isSuppressed(row), isDefaultRef) === null;
+  return moveOf(stored.at(found), itemIndex.isSuppressed(row), isDefaultRef) === null;
 }
 
 /** The rows of a batch of one tenant, compared with what is stored. */

@@ -1,5 +1,6 @@
 // SQL by which ingest reads and writes findings: a scope for matching, a batch of outcomes, absence.
 
+import { ACTIVE_STATUSES } from '@muster/contract/plain';
 import { type Selectable, sql, type SqlBool } from 'kysely';
 import type { Db } from '../../db/db.ts';
 import { forUpdate, insertRows, isAmong, updateRows } from '../../db/dialect.ts';
@@ -211,24 +212,39 @@ export async function changeFindings(
   ]);
 }
 
-/** What a report makes of statuses, guarded: an operator's decision that came meanwhile stays. */
+/** What an event does to the status of a finding; the machine of findings says so. */
+export interface StatusMove extends Pick<FindingRow, 'resolution'> {
+  readonly to: FindingRow['status'];
+  /** Written to `status_by`. */
+  readonly by: string;
+}
+
+/** A move of one finding, written only while its status is still `from`. */
+export interface StatusChange extends StatusMove {
+  readonly id: string;
+  readonly from: FindingRow['status'];
+}
+
+/** What a report does to statuses, guarded: an operator's decision that came meanwhile stays. */
 export async function changeStatuses(
   db: Db,
   tenantId: string,
-  changes: readonly { id: string; from: FindingRow['status']; to: FindingRow['status'] }[],
+  changes: readonly StatusChange[],
   nowMs: number,
 ): Promise<void> {
   const groups = Map.groupBy(changes, ({ from, to }) => `${from} ${to}`);
   const updates = [...groups.values()].map(async (group) => {
-    const [{ from, to } = { from: 'open', to: 'open' } as const] = group;
+    const [change] = group;
+    if (change === undefined) return;
+    const { from, to, resolution, by } = change;
     await db
       .updateTable('finding')
-      .set({ status: to, resolution: null, status_by: 'report', status_at: nowMs })
+      .set({ status: to, resolution, status_by: by, status_at: nowMs })
       .where('tenant_id', '=', tenantId)
       .where(
         'id',
         'in',
-        group.map((change) => change.id),
+        group.map(({ id }) => id),
       )
       .where('status', '=', from)
       .execute();
@@ -333,22 +349,23 @@ export async function lockActive(
       .select(['id', 'status'])
       .where('tenant_id', '=', tenantId)
       .where('id', 'in', ids)
-      .where('status', 'in', ['open', 'confirmed', 'in_progress'])
+      .where('status', 'in', ACTIVE_STATUSES)
       .orderBy('id'),
   ).execute();
 }
 
-/** Absent on the default ref: resolved as fixed. They are locked. */
+/** What absence on the default branch does to findings that are locked. */
 export async function resolveFixed(
   db: Db,
   tenantId: string,
   ids: readonly string[],
+  { to, resolution, by }: StatusMove,
   nowMs: number,
 ): Promise<void> {
   if (ids.length === 0) return;
   await db
     .updateTable('finding')
-    .set({ status: 'resolved', resolution: 'fixed', status_by: 'absence', status_at: nowMs })
+    .set({ status: to, resolution, status_by: by, status_at: nowMs })
     .where('tenant_id', '=', tenantId)
     .where('id', 'in', ids)
     .execute();

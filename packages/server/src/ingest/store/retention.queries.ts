@@ -5,6 +5,7 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Db } from '../../db/db.ts';
 import { skipLocked } from '../../db/dialect.ts';
 import type { Tables } from '../../db/tables.ts';
+import { ENDED_STATES } from './upload.machine.ts';
 import { RECEIVING, type UploadRow } from './upload.queries.ts';
 
 /** An upload of which something is to go; locked until the transaction ends. */
@@ -61,7 +62,7 @@ export async function nextEndedDryRun(tx: Db): Promise<Unwanted | undefined> {
       .selectFrom('upload')
       .where('rehearsal', '=', DRY_RUN)
       .where('raw_deleted_at', 'is', null)
-      .where('state', 'in', ['processed', 'refused', 'failed']),
+      .where('state', 'in', ENDED_STATES),
   );
 }
 
@@ -73,7 +74,7 @@ export async function nextStale(tx: Db, beforeMs: number): Promise<Unwanted | un
       .where('finished_at', '<', beforeMs)
       .where('finished_at', 'is not', null)
       .where('raw_deleted_at', 'is', null)
-      .where('state', 'in', ['processed', 'refused', 'failed'])
+      .where('state', 'in', ENDED_STATES)
       .orderBy('finished_at'),
   );
 }
@@ -175,7 +176,7 @@ export async function markRawDeleted(
     .where('tenant_id', '=', tenantId)
     .where('id', '=', uploadId)
     .where('raw_deleted_at', 'is', null)
-    .where('state', 'in', ['processed', 'refused', 'failed'])
+    .where('state', 'in', ENDED_STATES)
     .execute();
 }
 

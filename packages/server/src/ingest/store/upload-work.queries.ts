@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/db.ts';
 import { skipLocked } from '../../db/dialect.ts';
 import type { UploadBatchTable } from '../../db/tables.ts';
+import { type EndedState, UPLOAD_BEGINNING, UPLOAD_MOVES } from './upload.machine.ts';
 import { PROCESSING, RECEIVED, type UploadRow, WAITING } from './upload.queries.ts';
 
 /** The uploads that one runner of one tenant has waiting and in work. */
@@ -81,7 +82,7 @@ export async function claimUpload(
     )
     .updateTable('upload')
     .set((eb) => ({
-      state: 'processing' as const,
+      state: UPLOAD_MOVES.claim.to,
       attempt: eb('attempt', '+', 1),
       lease_until: leaseUntil,
       lease_holder: holder,
@@ -116,7 +117,7 @@ export async function extendLease(
     .set({ lease_until: leaseUntil, ...progress })
     .where('tenant_id', '=', upload.tenant_id)
     .where('id', '=', upload.id)
-    .where('state', '=', 'processing')
+    .where('state', '=', UPLOAD_MOVES.claim.to)
     .where('lease_holder', '=', upload.lease_holder)
     .where('attempt', '=', upload.attempt)
     .executeTakeFirst();
@@ -124,7 +125,7 @@ export async function extendLease(
 }
 
 export interface UploadEnd {
-  readonly state: 'processed' | 'refused' | 'failed';
+  readonly state: EndedState;
   readonly receipt: string | null;
   readonly problem: string | null;
   readonly nowMs: number;
@@ -156,7 +157,7 @@ export async function endUpload(
     })
     .where('tenant_id', '=', upload.tenant_id)
     .where('id', '=', upload.id)
-    .where('state', '=', 'processing')
+    .where('state', '=', UPLOAD_MOVES.claim.to)
     .where('lease_holder', '=', upload.lease_holder)
     .where('attempt', '=', upload.attempt)
     .executeTakeFirst();
@@ -182,7 +183,7 @@ export async function requeueUpload(
   const result = await db
     .updateTable('upload')
     .set((eb) => ({
-      state: 'received' as const,
+      state: UPLOAD_MOVES.requeue.to,
       lease_until: null,
       lease_holder: null,
       not_before: notBefore,
@@ -191,7 +192,7 @@ export async function requeueUpload(
     }))
     .where('tenant_id', '=', upload.tenant_id)
     .where('id', '=', upload.id)
-    .where('state', '=', 'processing')
+    .where('state', '=', UPLOAD_MOVES.claim.to)
     .where('lease_holder', '=', upload.lease_holder)
     .where('attempt', '=', upload.attempt)
     .executeTakeFirst();
@@ -214,7 +215,7 @@ export async function releaseAllHeld(db: Db): Promise<number> {
   const result = await db
     .updateTable('upload')
     .set({
-      state: 'received',
+      state: UPLOAD_MOVES.requeue.to,
       lease_until: null,
       lease_holder: null,
       not_before: 0,
@@ -256,8 +257,8 @@ export async function hasReportOfCommand(
     .where('runner_id', '=', upload.runner_id)
     .where('id', '!=', upload.id)
     .where('rehearsal', '=', 0)
-    .where('state', '!=', 'receiving')
-    .where((eb) => eb.or([eb('state', '!=', 'processed'), eb('items_total', '>', 0)]))
+    .where('state', '!=', UPLOAD_BEGINNING)
+    .where((eb) => eb.or([eb('state', '!=', UPLOAD_MOVES.process.to), eb('items_total', '>', 0)]))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;
@@ -308,7 +309,7 @@ export async function insertBatch(
         .select((held) => held.ref('upload.lease_holder').$notNull().as('lease_holder'))
         .where('upload.tenant_id', '=', upload.tenant_id)
         .where('upload.id', '=', upload.id)
-        .where('upload.state', '=', 'processing')
+        .where('upload.state', '=', UPLOAD_MOVES.claim.to)
         .where('upload.lease_holder', '=', upload.lease_holder)
         .where('upload.attempt', '=', upload.attempt),
     }))

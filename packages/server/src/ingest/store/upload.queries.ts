@@ -1,15 +1,20 @@
 // SQL of uploads as bytes: receiving, chunks, repeats, lists.
 
+import type { UploadState } from '@muster/contract/plain';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../db/db.ts';
 import { forUpdate, idValue } from '../../db/dialect.ts';
 import type { UploadTable } from '../../db/tables.ts';
+import { UPLOAD_BEGINNING, UPLOAD_MOVES, WAITING_STATES } from './upload.machine.ts';
 
 /** As literals, not parameters: only then the partial indexes upload_waiting and upload_receiving are used. */
-export const RECEIVING = sql<'receiving'>`'receiving'`;
-export const RECEIVED = sql<'received'>`'received'`;
-export const PROCESSING = sql<'processing'>`'processing'`;
-export const WAITING = sql<'received' | 'processing'>`('received', 'processing')`;
+const literal = <State extends UploadState>(state: State) => sql<State>`${sql.lit(state)}`;
+export const RECEIVING = literal(UPLOAD_BEGINNING);
+export const RECEIVED = literal(UPLOAD_MOVES.receive.to);
+export const PROCESSING = literal(UPLOAD_MOVES.claim.to);
+export const WAITING = sql<
+  (typeof WAITING_STATES)[number]
+>`(${sql.join(WAITING_STATES.map((state) => sql.lit(state)))})`;
 
 export type UploadRow = Selectable<UploadTable>;
 
@@ -72,7 +77,7 @@ export async function noteStored(
     .set({ stored_bytes: storedBytes, received_at: nowMs })
     .where('tenant_id', '=', tenantId)
     .where('id', '=', uploadId)
-    .where('state', '=', 'receiving')
+    .where('state', '=', UPLOAD_MOVES.receive.from[0])
     .where('finished_at', 'is', null)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
@@ -127,7 +132,7 @@ export async function markReceived(db: Db, arrived: Arrived): Promise<number> {
   const result = await db
     .updateTable('upload')
     .set({
-      state: 'received',
+      state: UPLOAD_MOVES.receive.to,
       sha256: arrived.sha256,
       encoding: arrived.encoding,
       wire_bytes: arrived.wireBytes,
@@ -136,7 +141,7 @@ export async function markReceived(db: Db, arrived: Arrived): Promise<number> {
     })
     .where('tenant_id', '=', arrived.tenantId)
     .where('id', '=', arrived.uploadId)
-    .where('state', '=', 'receiving')
+    .where('state', '=', UPLOAD_MOVES.receive.from[0])
     .where('finished_at', 'is', null)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);

@@ -116,7 +116,7 @@ export function openCtis(
         ? (value, list, index) => targets.look(value, `${list}/${index}`, warnings)
         : null,
       findingsSeen: () => {
-        if (looks) targets.settle(stated);
+        if (looks) targets.resolve(stated);
         return {
           relationships: { reader: readers.relationships, index: listIndexes.relationships },
           endpoints: { reader: readers.endpoints, index: listIndexes.endpoints },

@@ -31,7 +31,7 @@ export class Targets {
   }
 
   /**
-   * What envelope and listed assets alone settle. Returns whether findings have to be looked at, too: `asset_value` counts only where
+   * What envelope and listed assets alone tell. Returns whether findings have to be looked at, too: `asset_value` counts only where
    * nothing else names the target (deployed producers send it beside a listed asset, CTIS §7.2).
    */
   begin(repositoryUrl: string | null, warnings: Warnings): boolean {
@@ -56,7 +56,7 @@ export class Targets {
   }
 
   /** After all findings were looked at: what those without a target are about. */
-  settle(stated: NamedAsset | null): void {
+  resolve(stated: NamedAsset | null): void {
     if (this.listed.usable > 0) return;
     if (this.names.length === 1) this.#implicit = 0;
     else if (this.names.length === 0 && stated !== null) this.#implicit = this.names.add(stated);

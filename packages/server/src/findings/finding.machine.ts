@@ -1,0 +1,114 @@
+// The one table of what may happen to a finding's status: event × state → state (contract §6). Reports, absence, operators
+// and the clock ask here, and the UPDATEs of the columns take their values from here. A decision of an operator stays until
+// an operator changes it; what a report or absence did is taken back by the next report that says otherwise.
+
+import { ACTIVE_STATUSES, FINDING_STATUSES, type FindingStatus } from '@muster/contract/plain';
+
+/** How a finding was resolved. */
+export type Resolution = 'fixed' | 'by_operator';
+
+/** What an event judges. */
+export interface FindingState {
+  readonly status: FindingStatus;
+  /** Resolved because it was absent, not by an operator. */
+  readonly isFixed: boolean;
+  /** A report's own suppression set the status. */
+  readonly isByReport: boolean;
+}
+
+/** What an event does: the columns that it sets. */
+export interface FindingMove {
+  readonly to: FindingStatus;
+  readonly resolution: Resolution | null;
+  /** Written to `status_by`. */
+  readonly by: string;
+}
+
+export type FindingEvent = 'suppress' | 'unsuppress' | 'reopen' | 'resolve' | 'lapse' | 'decide';
+
+interface Row {
+  readonly from: readonly FindingStatus[];
+  /** Narrows `from`. */
+  readonly when?: string;
+  readonly by: 'report' | 'absence' | 'clock' | 'operator';
+  readonly to: readonly FindingStatus[];
+}
+
+/** Every legal move. ARCHITECTURE.md prints its diagram. */
+export const FINDING_MOVES = {
+  /** A report has the finding, and says that it is suppressed. */
+  suppress: {
+    from: [...ACTIVE_STATUSES, 'resolved'],
+    when: 'resolved: as fixed, and seen on the default branch',
+    by: 'report',
+    to: ['suppressed'],
+  },
+  /** A report has the finding, and suppresses it no longer. */
+  unsuppress: {
+    from: ['suppressed'],
+    when: 'a report suppressed it',
+    by: 'report',
+    to: ['open'],
+  },
+  /** A report has the finding on the default branch again. */
+  reopen: { from: ['resolved'], when: 'as fixed', by: 'report', to: ['open'] },
+  /** A full report doesn't have the finding on the default branch any more. */
+  resolve: { from: ACTIVE_STATUSES, by: 'absence', to: ['resolved'] },
+  /** The end date of an acceptance has passed. */
+  lapse: { from: ['accepted'], by: 'clock', to: ['open'] },
+  decide: { from: FINDING_STATUSES, by: 'operator', to: FINDING_STATUSES },
+} as const satisfies Readonly<Record<FindingEvent, Row>>;
+
+/** Statuses of findings that somebody still has to do something about. */
+export const isActive = (status: FindingStatus): boolean =>
+  (ACTIVE_STATUSES as readonly FindingStatus[]).includes(status);
+
+/** The columns of a finding that a report creates. */
+export const created = (isSuppressed: boolean): FindingMove => ({
+  to: isSuppressed ? 'suppressed' : 'open',
+  resolution: null,
+  by: 'report',
+});
+
+/** What a report that has the finding does to its status; null: the status stays. Only the default branch reopens a finding. */
+export function seen(
+  state: FindingState,
+  isSuppressed: boolean,
+  isOnDefaultBranch: boolean,
+): FindingMove | null {
+  const event = eventOfSighting(state, isSuppressed, isOnDefaultBranch);
+  if (event === null) return null;
+  return { to: FINDING_MOVES[event].to[0], resolution: null, by: 'report' };
+}
+
+function eventOfSighting(
+  { status, isFixed, isByReport }: FindingState,
+  isSuppressed: boolean,
+  isOnDefaultBranch: boolean,
+): 'suppress' | 'unsuppress' | 'reopen' | null {
+  if (isActive(status)) return isSuppressed ? 'suppress' : null;
+  if (status === 'suppressed') return !isSuppressed && isByReport ? 'unsuppress' : null;
+  if (status !== 'resolved' || !isFixed || !isOnDefaultBranch) return null;
+  return isSuppressed ? 'suppress' : 'reopen';
+}
+
+/** What absence on the default branch does to an active finding. */
+export const RESOLVED_BY_ABSENCE: FindingMove = {
+  to: FINDING_MOVES.resolve.to[0],
+  resolution: 'fixed',
+  by: 'absence',
+};
+
+/** What the end of an acceptance does. */
+export const LAPSED: FindingMove = {
+  to: FINDING_MOVES.lapse.to[0],
+  resolution: null,
+  by: 'acceptance ended',
+};
+
+/** An operator's decision: any status from any other. */
+export const decided = (to: FindingStatus, operator: string): FindingMove => ({
+  to,
+  resolution: to === 'resolved' ? 'by_operator' : null,
+  by: operator,
+});
