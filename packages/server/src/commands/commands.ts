@@ -9,6 +9,7 @@ import { Defect } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type CommandId, parseId, type RunnerId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
+import { RACED, untilWritten } from '../lib/races.ts';
 import {
   type CommandState,
   decide,
@@ -63,9 +64,6 @@ export interface TransitionInput {
   readonly attempt?: number;
 }
 
-/** A lost race is judged again; two losses in a row mean a guard that doesn't fit the machine. */
-const RACES_MAX = 5;
-
 /**
  * One runner call. Returns the command as it stands afterwards; a repeat returns it unchanged. Problems: not_found,
  * command_claimed, lease_lost, invalid_transition (with `state`), transition_conflict, runner_paused.
@@ -82,14 +80,11 @@ export async function transition(
   const answer = answerOf(event, input);
   const clean = event === 'complete' ? cleanScanOf(input.result) : null;
   const nowMs = deps.clock.nowMs();
-  const row = await deps.database.transaction(holder.tenantId, async (tx) => {
-    for (let race = 0; race < RACES_MAX; race += 1) {
-      const call = { event, answer, clean, attempt: input.attempt, nowMs };
-      const moved = await judgeAndMove(deps, tx, holder, commandId, call);
-      if (moved !== 'raced') return moved;
-    }
-    throw new Defect('a command changed under every attempt to move it');
-  });
+  const call = { event, answer, clean, attempt: input.attempt, nowMs };
+  const crowded = (): Error => new Defect('a command changed under every attempt to move it');
+  const row = await deps.database.transaction(holder.tenantId, (tx) =>
+    untilWritten(() => judgeAndMove(deps, tx, holder, commandId, call), crowded),
+  );
   noteCall(deps, holder, row, event);
   announce(deps, row);
   if (clean !== null) deps.hasUpload();
@@ -163,7 +158,7 @@ async function judgeAndMove(
   holder: Mover,
   commandId: CommandId,
   { event, answer, clean, attempt, nowMs }: Judged,
-): Promise<CommandRow | 'raced'> {
+): Promise<CommandRow | typeof RACED> {
   const { runnerId } = holder;
   const { row, runner, own, eligible } = await readForCall(deps, tx, holder, commandId);
   const decision = decide(
@@ -181,9 +176,18 @@ async function judgeAndMove(
   );
   if (decision.kind === 'refuse') throw refusalOf(decision.code, row, nowMs);
   if (decision.kind === 'repeat') return row;
-  const set = columnsOf(decision, event, answer, row, runnerId, leaseMs(runner.interval_ms), nowMs);
-  if ((await moveCommand(tx, row, set)) === 0) return 'raced';
-  await recordAttempt(tx, row, decision, event, answer, runnerId, nowMs);
+  const move = {
+    decision,
+    event,
+    answer,
+    row,
+    runnerId,
+    leaseMs: leaseMs(runner.interval_ms),
+    nowMs,
+  };
+  const set = columnsOf(move);
+  if ((await moveCommand(tx, row, set)) === 0) return RACED;
+  await recordAttempt(tx, move);
   // What closes findings is an upload, and takes the scope of one.
   if (clean !== null && row.type === 'scan' && holder.scopes.includes('ingest')) {
     await receiveCleanScan(deps, tx, { caller: holder, commandId, payload: row.payload, clean });
@@ -229,15 +233,20 @@ export function refusalOf(code: ErrorCode, row: CommandRow, nowMs: number): Prob
   return new Problem(code, undefined, { state });
 }
 
-function columnsOf(
-  decision: Extract<Decision, { kind: 'apply' }>,
-  event: RunnerEvent,
-  answer: Answer,
-  row: CommandRow,
-  runnerId: RunnerId,
-  lease: number,
-  nowMs: number,
-): Partial<CommandRow> {
+/** A move that the machine allowed. */
+interface Move {
+  readonly decision: Extract<Decision, { kind: 'apply' }>;
+  readonly event: RunnerEvent;
+  readonly answer: Answer;
+  /** As it stands before the move. */
+  readonly row: CommandRow;
+  readonly runnerId: RunnerId;
+  readonly leaseMs: number;
+  readonly nowMs: number;
+}
+
+function columnsOf(move: Move): Partial<CommandRow> {
+  const { decision, event, answer, row, runnerId, leaseMs: lease, nowMs } = move;
   const base = { status: decision.to, attempt: decision.attempt, reason: decision.reason };
   switch (decision.to) {
     case 'acknowledged':
@@ -285,15 +294,8 @@ function columnsOf(
   }
 }
 
-async function recordAttempt(
-  tx: Db,
-  row: CommandRow,
-  decision: Extract<Decision, { kind: 'apply' }>,
-  event: RunnerEvent,
-  answer: Answer,
-  runnerId: RunnerId,
-  nowMs: number,
-): Promise<void> {
+async function recordAttempt(tx: Db, move: Move): Promise<void> {
+  const { decision, event, answer, row, runnerId, nowMs } = move;
   const key = { tenant_id: row.tenant_id, command_id: row.id, attempt: decision.attempt };
   if (event === 'acknowledge') {
     const open = {

@@ -5,6 +5,8 @@ import { findRunner } from '../keys/runners.ts';
 import { Defect } from '../lib/assert.ts';
 import { type CommandId, newId, parseId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
+import type { Db } from '../db/db.ts';
+import { RACED, untilWritten } from '../lib/races.ts';
 import {
   type AttemptRow,
   attemptsOf,
@@ -17,9 +19,6 @@ import {
 import { type LinkedUpload, uploadsFor } from './command-uploads.queries.ts';
 import { announce, type CommandsDeps } from './commands.ts';
 import { type Target, targetText } from './eligibility.rules.ts';
-
-/** A lost race is judged again. */
-const RACES_MAX = 5;
 
 export async function listCommands(
   deps: CommandsDeps,
@@ -163,23 +162,24 @@ export async function cancelCommand(
 ): Promise<CommandRow> {
   const commandId = parseId<CommandId>(commandIdText);
   const nowMs = deps.clock.nowMs();
-  const row = await deps.database.transaction(tenantId, async (tx) => {
-    for (let race = 0; race < RACES_MAX; race += 1) {
-      const found = commandId === null ? undefined : await findCommand(tx, tenantId, commandId);
-      if (found === undefined) throw new Problem('not_found', 'There is no such command.');
-      const isAsked = found.cancel_requested_at !== null && found.status !== 'pending';
-      if (found.status === 'canceled' || isAsked) return found;
-      const held = found.status === 'acknowledged' || found.status === 'running';
-      if (!held && found.status !== 'pending') {
-        throw new Problem('invalid_transition', undefined, { state: found.status });
-      }
-      const set: Partial<CommandRow> = held
-        ? { cancel_requested_at: nowMs }
-        : { status: 'canceled', cancel_requested_at: nowMs, completed_at: nowMs };
-      if ((await moveCommand(tx, found, set)) > 0) return { ...found, ...set };
+  const judge = async (tx: Db): Promise<CommandRow | typeof RACED> => {
+    const found = commandId === null ? undefined : await findCommand(tx, tenantId, commandId);
+    if (found === undefined) throw new Problem('not_found', 'There is no such command.');
+    const isAsked = found.cancel_requested_at !== null && found.status !== 'pending';
+    if (found.status === 'canceled' || isAsked) return found;
+    const held = found.status === 'acknowledged' || found.status === 'running';
+    if (!held && found.status !== 'pending') {
+      throw new Problem('invalid_transition', undefined, { state: found.status });
     }
-    throw new Defect('a command changed under every attempt to cancel it');
-  });
+    const set: Partial<CommandRow> = held
+      ? { cancel_requested_at: nowMs }
+      : { status: 'canceled', cancel_requested_at: nowMs, completed_at: nowMs };
+    return (await moveCommand(tx, found, set)) > 0 ? { ...found, ...set } : RACED;
+  };
+  const crowded = (): Error => new Defect('a command changed under every attempt to cancel it');
+  const row = await deps.database.transaction(tenantId, (tx) =>
+    untilWritten(() => judge(tx), crowded),
+  );
   announce(deps, row);
   return row;
 }

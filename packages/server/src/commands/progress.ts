@@ -5,13 +5,12 @@ import { limits, type NewProgress } from '@muster/contract';
 import { Defect } from '../lib/assert.ts';
 import { type CommandId, parseId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
+import type { Db } from '../db/db.ts';
+import { RACED, untilWritten } from '../lib/races.ts';
 import { refuseWriting } from './command.machine.ts';
 import { type CommandRow, moveCommand } from './command.queries.ts';
 import { type CommandsDeps, type Holder, readForCall, refusalOf, stateOf } from './commands.ts';
 import { truncateUtf8 } from './commands.rules.ts';
-
-/** A lost race is judged again. */
-const RACES_MAX = 5;
 
 /** Problems: not_found, command_claimed, lease_lost, invalid_transition (with `state`). */
 export async function reportProgress(
@@ -30,16 +29,18 @@ export async function reportProgress(
       message === undefined ? null : truncateUtf8(message, limits.commandErrorBytesMax),
     progress_at: nowMs,
   };
-  const row = await deps.database.transaction(holder.tenantId, async (tx) => {
-    for (let race = 0; race < RACES_MAX; race += 1) {
-      const { row, own, eligible } = await readForCall(deps, tx, holder, commandId);
-      const call = { runnerId: holder.runnerId, eligible, attempt: said.attempt ?? null };
-      const code = refuseWriting(stateOf(row), own, call);
-      if (code !== null) throw refusalOf(code, row, nowMs);
-      if ((await moveCommand(tx, row, set)) > 0) return { ...row, ...set };
-    }
-    throw new Defect('a command changed under every attempt to write its progress');
-  });
+  const judge = async (tx: Db): Promise<CommandRow | typeof RACED> => {
+    const { row, own, eligible } = await readForCall(deps, tx, holder, commandId);
+    const call = { runnerId: holder.runnerId, eligible, attempt: said.attempt ?? null };
+    const code = refuseWriting(stateOf(row), own, call);
+    if (code !== null) throw refusalOf(code, row, nowMs);
+    return (await moveCommand(tx, row, set)) > 0 ? { ...row, ...set } : RACED;
+  };
+  const crowded = (): Error =>
+    new Defect('a command changed under every attempt to write its progress');
+  const row = await deps.database.transaction(holder.tenantId, (tx) =>
+    untilWritten(() => judge(tx), crowded),
+  );
   deps.wake.told(holder.tenantId, commandId);
   return row;
 }

@@ -9,12 +9,13 @@ import {
   SEVERITIES,
   type Severity,
 } from '@muster/contract';
-import type { Database } from '../db/db.ts';
+import type { Database, Db } from '../db/db.ts';
 import { present } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
 import { type FindingId, newId, parseId, type TenantId } from '../lib/ids.ts';
 import { Problem } from '../lib/problem.ts';
+import { RACED, untilWritten } from '../lib/races.ts';
 import { decided } from './finding.machine.ts';
 import {
   endAcceptances,
@@ -132,9 +133,6 @@ export interface FindingChange {
   readonly accepted_until?: string;
 }
 
-/** A lost race is judged again. */
-const RACES_MAX = 5;
-
 /**
  * An operator's decision; it survives re-scans. `resolved` means by the operator. The same status again changes
  * nothing. Problems: not_found, invalid_body (`accepted_until` without `accepted`).
@@ -155,37 +153,37 @@ export async function changeFinding(
   const id = parseId<FindingId>(idText);
   const nowMs = clock.nowMs();
   const until = change.accepted_until === undefined ? null : Date.parse(change.accepted_until);
-  return await database.transaction(tenantId, async (tx) => {
-    for (let race = 0; race < RACES_MAX; race += 1) {
-      const row = id === null ? undefined : await findFinding(tx, tenantId, id);
-      if (row === undefined) throw new Problem('not_found', 'There is no such finding.');
-      if (row.status === change.status && row.accepted_until === until) return findingView(row);
-      const move = decided(change.status, by);
-      const set = {
-        status: move.to,
-        resolution: move.resolution,
-        status_by: move.by,
-        status_at: nowMs,
-        accepted_until: until,
-      };
-      if ((await setStatus(tx, row, set)) === 0) continue;
-      await insertFindingEvent(tx, {
-        tenant_id: tenantId,
-        finding_id: row.id,
-        id: newId(nowMs),
-        at: nowMs,
-        kind: 'status',
-        by_whom: by,
-        data: JSON.stringify({
-          from: row.status,
-          to: move.to,
-          comment: change.comment ?? null,
-        }),
-      });
-      return findingView({ ...row, ...set });
-    }
-    throw new Problem('unavailable', 'The finding is being changed by somebody else.');
-  });
+  const judge = async (tx: Db): Promise<Finding | typeof RACED> => {
+    const row = id === null ? undefined : await findFinding(tx, tenantId, id);
+    if (row === undefined) throw new Problem('not_found', 'There is no such finding.');
+    if (row.status === change.status && row.accepted_until === until) return findingView(row);
+    const move = decided(change.status, by);
+    const set = {
+      status: move.to,
+      resolution: move.resolution,
+      status_by: move.by,
+      status_at: nowMs,
+      accepted_until: until,
+    };
+    if ((await setStatus(tx, row, set)) === 0) return RACED;
+    await insertFindingEvent(tx, {
+      tenant_id: tenantId,
+      finding_id: row.id,
+      id: newId(nowMs),
+      at: nowMs,
+      kind: 'status',
+      by_whom: by,
+      data: JSON.stringify({
+        from: row.status,
+        to: move.to,
+        comment: change.comment ?? null,
+      }),
+    });
+    return findingView({ ...row, ...set });
+  };
+  const crowded = (): Error =>
+    new Problem('unavailable', 'The finding is being changed by somebody else.');
+  return await database.transaction(tenantId, (tx) => untilWritten(() => judge(tx), crowded));
 }
 
 /** Acceptances past their end date are open again. For upkeep. */

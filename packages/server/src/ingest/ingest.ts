@@ -68,11 +68,11 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     if (!isDryRun(upload)) await storeRejections(deps, upload, itemIndex);
     const tooMuch = mustRefuse(itemIndex.tally, itemIndex.beside);
     if (tooMuch !== null) {
-      const warnings = [
+      const ofLists = [
         ...(await warningsOfInventory(deps, upload, reading, itemIndex)),
         ...(await warningsOfComponents(deps, upload, reading, itemIndex)),
       ];
-      return await refuse(deps, upload, reading, itemIndex, warnings, tooMuch, shown);
+      return await refuse(deps, upload, { reading, itemIndex, ofLists, tooMuch, shown });
     }
     const items = itemIndex.tally.received;
     const progress = { ...shown, items_total: items, items_done: 0, analyses: 0 };

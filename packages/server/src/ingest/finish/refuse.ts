@@ -19,28 +19,34 @@ import type { Outcome } from './fail.ts';
 const refusal = ({ received, rejected }: Received): string =>
   `${rejected} of ${received} items could not be used, so nothing was applied.`;
 
+/** A report of which too much can't be used. */
+export interface Refused {
+  readonly reading: Reading;
+  readonly itemIndex: ItemIndex;
+  /** What reading the lists beside the findings had to tolerate. */
+  readonly ofLists: readonly Warnings[];
+  readonly tooMuch: Received;
+  readonly shown: ShownOfReport;
+}
+
 /** Too many items can't be used: the receipt says why, and nothing of the report is applied. */
 export async function refuse(
   deps: IngestDeps,
   upload: UploadRow,
-  reading: Reading,
-  itemIndex: ItemIndex,
-  ofLists: readonly Warnings[],
-  tooMuch: Received,
-  shown: ShownOfReport,
+  refused: Refused,
 ): Promise<Outcome> {
-  const receipt = refusedReceipt(upload, reading, itemIndex, ofLists);
-  const detail = refusal(tooMuch);
-  return await end(deps, upload, 'refused', receipt, { code: 'report_refused', detail }, shown);
+  const receipt = refusedReceipt(upload, refused);
+  const detail = refusal(refused.tooMuch);
+  const problem = { code: 'report_refused', detail };
+  return await end(deps, upload, 'refused', receipt, problem, refused.shown);
 }
 
 /** Nothing of a refused report is applied: what was usable in it is counted as rejected too, so the sums hold. */
 function refusedReceipt(
   upload: UploadRow,
-  reading: Reading,
-  { tally, components, warnings }: ItemIndex,
-  ofLists: readonly Warnings[],
+  { reading, itemIndex, ofLists }: Omit<Refused, 'tooMuch' | 'shown'>,
 ): Receipt {
+  const { tally, components, warnings } = itemIndex;
   const notApplied = tally.received - tally.rejected - tally.notProblem;
   const none = (received: number) => ({ ...noListCounts(), received, rejected: received });
   const { report } = reading;
