@@ -21,6 +21,13 @@ test('CTIS is known by findings, metadata, assets or version 1, flat or wrapped'
   assert.equal(of('{"version":"1.0"'), 'ctis');
 });
 
+test('Gitleaks is known by the first finding of its list, an empty list by its name', () => {
+  assert.equal(of('[\n {"RuleID":"aws","File":"a"}]'), 'gitleaks');
+  assert.equal(of('[]', 'gitleaks-report.json'), 'gitleaks');
+  assert.throws(() => of('[]'), /--format gitleaks/);
+  assert.throws(() => of('[{"ruleId":"a"}]'), UsageError);
+});
+
 test('Members further inside, and words in texts, decide nothing', () => {
   assert.equal(
     of('{"metadata":{"runs":1,"$schema":"sarif"},"tool":{"name":"\\"runs\\": ["}}'),

@@ -166,6 +166,12 @@ export const errors = define({
     action: 'Send an object with `version`, `metadata` and `findings`, flat or inside `report`.',
     log: 'info',
   },
+  not_gitleaks: {
+    status: 422,
+    title: 'The document is not a Gitleaks report',
+    action: 'Send the list that `gitleaks` writes with `--report-format json`.',
+    log: 'info',
+  },
   report_refused: {
     status: 422,
     title: 'Too much of the report could not be used, so nothing of it was applied',

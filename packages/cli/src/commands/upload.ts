@@ -29,13 +29,13 @@ const options = {
     ['full', 'partial'],
     'full: what is no longer reported is resolved; partial: it stays',
   ),
-  format: word(['sarif', 'ctis'], 'instead of looking at the content'),
+  format: word(['sarif', 'ctis', 'gitleaks'], 'instead of looking at the content'),
   wait: integer('SECONDS', 0, 86_400, `for the receipt; default ${WAIT_DEFAULT_SECONDS}`),
 } as const;
 
 export const upload = command({
   name: 'upload',
-  summary: 'Hand in reports: SARIF 2.1.0 or CTIS, told apart by their content',
+  summary: 'Hand in reports: SARIF, CTIS or Gitleaks JSON, told apart by content',
   details: [
     'Needs a runner key. Files are sent one after the other, compressed; `-` is stdin. What did not get through is ' +
       'sent again, which changes nothing if it had got through after all.',
@@ -157,6 +157,13 @@ function showRefused({ print, io }: Context, error: unknown): void {
   if (receipt !== null && !print.isJson) io.err.write(receiptText(print, receipt));
 }
 
+/** As people call them. */
+const FORMAT_NAMES: Readonly<Record<Receipt['format'], string>> = {
+  sarif: 'SARIF',
+  ctis: 'CTIS',
+  gitleaks: 'Gitleaks',
+};
+
 function sentText({ print }: Context, source: Source, sent: Sent): string {
   const name = print.style('bold', shownName(source.name));
   if (sent.state === 'processing') {
@@ -168,7 +175,7 @@ function sentText({ print }: Context, source: Source, sent: Sent): string {
     receipt.outcome === 'complete'
       ? print.style('green', 'taken in whole')
       : print.style('yellow', 'taken in part');
-  const kind = receipt.format === 'sarif' ? 'SARIF' : 'CTIS';
+  const kind = FORMAT_NAMES[receipt.format];
   return `${name}: ${taken} (${kind}${tool}), upload ${receipt.upload_id}\n${receiptText(print, receipt)}`;
 }
 

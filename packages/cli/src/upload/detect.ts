@@ -1,8 +1,8 @@
-// The first bytes of a file → SARIF or CTIS. Content decides; the name helps only where the beginning says nothing. Pure.
+// The first bytes of a file → its format. Content decides; the name helps only where the beginning says nothing. Pure.
 
 import { UsageError } from '../errors.ts';
 
-export type Format = 'sarif' | 'ctis';
+export type Format = 'sarif' | 'ctis' | 'gitleaks';
 
 /** How much of a file is looked at: reports begin with version and tool, long texts come later. */
 export const SNIFF_BYTES = 64 * 1024;
@@ -14,9 +14,12 @@ export function detect(start: Uint8Array, name: string): Format {
   // A character that the cut split becomes U+FFFD; nobody looks at it.
   const text = new TextDecoder().decode(start).trimStart();
   if (text === '') throw new UsageError(`${name} is empty.`);
+  if (/^\[\s*\{/.test(text) && topMembers(text.slice(1)).has('RuleID')) return 'gitleaks';
+  if (text.startsWith('[') && /gitleaks/i.test(name)) return 'gitleaks';
   if (!text.startsWith('{')) {
     throw new UsageError(
-      `${name} is no report: SARIF and CTIS are JSON objects, and begin with {.`,
+      `${name} is no report: SARIF and CTIS are JSON objects, and begin with {. If it is the list that Gitleaks writes, say ` +
+        'so: --format gitleaks.',
     );
   }
   const found = byMembers(topMembers(text)) ?? byName(name);

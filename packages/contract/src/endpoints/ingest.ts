@@ -42,10 +42,11 @@ const errorsOfSarif = [
   'unavailable',
   'storage_full',
 ] as const satisfies Endpoint['errors'];
-/** Where both formats are taken. */
-const errorsOfBoth = [
+/** Where all formats are taken. */
+const errorsOfAll = [
   ...errorsOfSarif,
   'not_ctis',
+  'not_gitleaks',
   'unsupported_ctis_version',
 ] as const satisfies Endpoint['errors'];
 
@@ -84,14 +85,14 @@ export const ingest = ingestRoute(
   '/api/v1/agent/ingest',
   'Hand in a CTIS report (SARIF is recognised)',
   CtisReport,
-  errorsOfBoth,
+  errorsOfAll,
 );
 export const ingestCtis = ingestRoute(
   'ingestCtis',
   '/api/v1/agent/ingest/ctis',
   'Hand in a CTIS report (SARIF is recognised)',
   CtisReport,
-  errorsOfBoth,
+  errorsOfAll,
 );
 export const ingestSarif = ingestRoute(
   'ingestSarif',
@@ -116,7 +117,7 @@ export const validateReport = endpoint({
   body: CtisReport,
   bodyBytesMax: limits.uploadWireBytesMax,
   replies: { 200: Receipt, 202: UploadAccepted },
-  errors: errorsOfBoth,
+  errors: errorsOfAll,
 });
 
 export const uploadJob = endpoint({

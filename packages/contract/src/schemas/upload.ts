@@ -3,6 +3,7 @@
 import Type, { type Static } from 'typebox';
 import { Id, Located, Nullable, Problem, Time } from './shapes.ts';
 import { UploadFault, UploadState } from './vocabulary.ts';
+import { REPORT_FORMATS } from './words.ts';
 
 /** The seven outcomes of a finding; they add up to `received`. */
 export const FINDING_OUTCOMES = [
@@ -43,7 +44,7 @@ export const Receipt = Type.Object(
     upload_id: Id,
     scan_id: Type.String({ description: "the report's own id, else the upload's" }),
     outcome: Type.Enum(['complete', 'partial', 'refused']),
-    format: Type.Enum(['ctis', 'sarif']),
+    format: Type.Enum(REPORT_FORMATS),
     tool: Nullable(Type.String()),
     findings: FindingCounts,
     assets: FrameCounts,
@@ -143,7 +144,7 @@ export const Upload = Type.Object(
     id: Id,
     runner_id: Id,
     state: UploadState,
-    format: Type.Enum(['auto', 'ctis', 'sarif']),
+    format: Type.Enum(['auto', ...REPORT_FORMATS]),
     tool: Nullable(Type.String()),
     received_at: Time,
     started_at: Nullable(Time),

@@ -74,6 +74,9 @@ export const UPLOAD_STATES = [
   'failed',
 ] as const;
 
+/** Formats of reports; the media type of each that has one stands in the server's registry. */
+export const REPORT_FORMATS = ['ctis', 'sarif', 'gitleaks'] as const;
+
 /** Why an attempt to process an upload ended without a result. */
 export const UPLOAD_FAULTS = [
   'crashed',

@@ -150,6 +150,8 @@ const BY_CODE: Partial<Record<ErrorCode, Provoke>> = {
       body: { version: '2.1.0', runs: 'none' },
     }),
   not_ctis: async (scene) => await good(scene, { body: '[1, 2]' }),
+  not_gitleaks: async (scene) =>
+    await good(scene, { headers: { 'content-type': 'application/vnd.gitleaks+json' } }),
   processing_failed: poisonous,
   report_refused: async (scene) => await good(scene, { body: document(scene, '7, 8, 9') }),
 };

@@ -6,6 +6,12 @@ import type { Located, Warnings } from '../json/warnings.decode.ts';
 import type { FormatFacts, ItemCounts, OpenReport, UploadContext } from '../report/report.rules.ts';
 import type { Certainty } from './common/certainty.rules.ts';
 import { certaintyOfCtis, CTIS, CTIS_LISTS, openCtis } from './ctis/ctis.decode.ts';
+import {
+  certaintyOfGitleaks,
+  GITLEAKS,
+  GITLEAKS_LISTS,
+  openGitleaks,
+} from './gitleaks/gitleaks.decode.ts';
 import { certaintyOfSarif, openSarif, SARIF, SARIF_LISTS } from './sarif/sarif.decode.ts';
 
 /** A document of which the envelope was read, and what its sender said beside it. */
@@ -20,7 +26,9 @@ export interface Opening {
 }
 
 export interface Format extends FormatFacts {
-  /** The warning for a document that was recognised as this format on a route that expects another one. */
+  /** It has a route of its own, which its sender should use instead of those that take several formats. */
+  readonly hasRoute: boolean;
+  /** The warning for a document that was recognised as this format; null: the format of the primary route. */
   readonly recognised: Omit<Located, 'pointer'> | null;
   /** Media types that mean this format and no other. */
   readonly mediaTypes: readonly string[];
@@ -39,6 +47,7 @@ const endingIn = (lists: readonly string[], name: string): readonly string[] =>
 
 const CTIS_FORMAT: Format = {
   ...CTIS,
+  hasRoute: true,
   recognised: null,
   mediaTypes: [],
   itemLists: CTIS_LISTS,
@@ -49,6 +58,7 @@ const CTIS_FORMAT: Format = {
 
 const SARIF_FORMAT: Format = {
   ...SARIF,
+  hasRoute: true,
   recognised: {
     code: 'recognised_as_sarif',
     detail: 'The document is SARIF and was read as such; /ingest/sarif is its own route.',
@@ -60,8 +70,22 @@ const SARIF_FORMAT: Format = {
   open: ({ envelope, counts, context, warnings }) => openSarif(envelope, counts, context, warnings),
 };
 
+const GITLEAKS_FORMAT: Format = {
+  ...GITLEAKS,
+  hasRoute: false,
+  recognised: {
+    code: 'recognised_as_gitleaks',
+    detail: 'The document is a Gitleaks report and was read as such.',
+  },
+  mediaTypes: ['application/vnd.gitleaks+json'],
+  itemLists: GITLEAKS_LISTS,
+  findingLists: GITLEAKS_LISTS,
+  certaintyOf: certaintyOfGitleaks,
+  open: ({ envelope, context, warnings }) => openGitleaks(envelope, context, warnings),
+};
+
 /** All formats; of two that are equally sure of a document the first one reads it. */
-export const FORMATS: readonly Format[] = [SARIF_FORMAT, CTIS_FORMAT];
+export const FORMATS: readonly Format[] = [SARIF_FORMAT, CTIS_FORMAT, GITLEAKS_FORMAT];
 
 /** Read where nothing recognises a document: the format of the primary route, whose refusal says what was expected. */
 const PRIMARY = CTIS_FORMAT;
@@ -88,12 +112,14 @@ export function formatOf(
   first: unknown,
 ): Format {
   const ofRoute = FORMATS.find(({ name }) => name === said);
-  if (ofRoute !== undefined) return ofRoute;
+  // The routes of the primary format take any other as well.
+  if (ofRoute !== undefined && ofRoute !== PRIMARY) return ofRoute;
   const { mediaType, dryRun } = context;
   const declared = FORMATS.find(({ mediaTypes }) => mediaTypes.includes(mediaType ?? ''));
   const format = declared ?? surestOf(envelope, first);
-  // The dry run is the route of all formats.
-  if (format.recognised !== null && dryRun !== true) {
+  // The dry run is the route of all formats; and who says the format of a document that has no route does all that he can.
+  const isExpected = dryRun === true || (declared !== undefined && !format.hasRoute);
+  if (format.recognised !== null && !isExpected) {
     const { code, detail } = format.recognised;
     warnings.warn('', code, detail);
   }

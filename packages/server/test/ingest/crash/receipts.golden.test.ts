@@ -22,13 +22,14 @@ interface Document {
   readonly url: URL;
 }
 
-const FIXTURES: readonly Document[] = (['ctis', 'sarif'] satisfies Format[]).flatMap((format) =>
-  fixtureNames(format)
-    .sort()
-    .map((name) => {
-      const url = new URL(`../../fixtures/${format}/${name}.json`, import.meta.url);
-      return { name: `${format}/${name}`, format, url };
-    }),
+const FIXTURES: readonly Document[] = (['ctis', 'gitleaks', 'sarif'] satisfies Format[]).flatMap(
+  (format) =>
+    fixtureNames(format)
+      .sort()
+      .map((name) => {
+        const url = new URL(`../../fixtures/${format}/${name}.json`, import.meta.url);
+        return { name: `${format}/${name}`, format, url };
+      }),
 );
 
 const CORPUS: readonly Document[] = (['ctis', 'sarif'] satisfies Format[]).flatMap((format) =>

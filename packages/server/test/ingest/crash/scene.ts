@@ -99,7 +99,7 @@ async function* streamOf(document: unknown): AsyncGenerator<Uint8Array> {
 export async function receive(
   { database, clock }: Stage,
   caller: RunnerCaller,
-  format: 'sarif' | 'ctis',
+  format: 'auto' | 'sarif' | 'ctis' | 'gitleaks',
   document: unknown,
   context: UploadContext = {},
   more: Partial<ReceiveDeps> = {},
@@ -118,7 +118,8 @@ export async function receive(
   const received = await receiveUpload(deps, caller, {
     body,
     encoding: 'identity',
-    format,
+    // A format without a route of its own is known by its content.
+    format: format === 'gitleaks' ? 'auto' : format,
     context,
     commandId: null,
     idempotencyKey: null,

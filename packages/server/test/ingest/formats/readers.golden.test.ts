@@ -7,7 +7,7 @@ import { FINDING_TYPES } from '@muster/contract';
 import { golden } from '../../../../../tools/golden.ts';
 import { decode, type Format, fixture, fixtureNames } from './readers.ts';
 
-for (const format of ['sarif', 'ctis'] satisfies Format[]) {
+for (const format of ['sarif', 'ctis', 'gitleaks'] satisfies Format[]) {
   for (const name of fixtureNames(format)) {
     test(`${format} ${name} is read as its golden file says`, () => {
       const report = decode(format, fixture(format, name));

@@ -6,8 +6,7 @@ import type { FindingDetail } from '@muster/contract';
 import type { AssetNames, NamedAsset } from '../../../src/ingest/report/asset-names.rules.ts';
 import { ComponentIndex } from '../../../src/ingest/index/component-index.rules.ts';
 import { edgesOf } from '../../../src/ingest/inventory/edges.rules.ts';
-import { openCtis } from '../../../src/ingest/formats/ctis/ctis.decode.ts';
-import { ITEM_PLACES } from '../../../src/ingest/formats/formats.ts';
+import { FORMATS, ITEM_PLACES } from '../../../src/ingest/formats/formats.ts';
 import { parseEnvelope, parseItem } from '../../../src/ingest/document/parse.decode.ts';
 import { ItemCutter, type ScannedItem } from '../../../src/ingest/document/items.decode.ts';
 import { DocumentScanner } from '../../../src/ingest/document/scan.decode.ts';
@@ -29,14 +28,13 @@ import type {
 } from '../../../src/ingest/report/report.rules.ts';
 import { type Located, Warnings } from '../../../src/ingest/json/warnings.decode.ts';
 import type { ListIndex } from '../../../src/ingest/report/list-index.rules.ts';
-import { openSarif } from '../../../src/ingest/formats/sarif/sarif.decode.ts';
 import { EntriesAgain, takingEntries } from '../../../src/ingest/index/entries.ts';
 
 const FIXTURES = new URL('../../fixtures/', import.meta.url);
 /** Reference material beside the repository; not part of it. */
 const SHARED = new URL('../../../../../../shared/', import.meta.url);
 
-export type Format = 'sarif' | 'ctis';
+export type Format = (typeof FORMATS)[number]['name'];
 
 /** A draft with its detail made. */
 export type ReadDraft = Omit<FindingDraft, 'detail'> & {
@@ -95,10 +93,9 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
   const { value } = parseEnvelope(envelope);
   const counts = new Map([...envelope.lists.values()].map((list) => [list.pointer, list.count]));
   const warnings = new Warnings();
-  const opened =
-    format === 'sarif'
-      ? openSarif(value, counts, context, warnings)
-      : openCtis(value, context, warnings);
+  const row = FORMATS.find(({ name }) => name === format);
+  if (row === undefined) throw new Error(`no such format: ${format}`);
+  const opened = row.open({ envelope: value, counts, context, warnings });
   const scanned = (lists: readonly string[]) =>
     new ItemCutter(envelope.bounds, new Set(lists)).push(bytes);
   const { known, readers } = knowLists(opened, scanned);
@@ -112,7 +109,8 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
     listIndexes: __,
     ...rest
   } = known;
-  const { placeOf, format: facts, ...before } = rest;
+  const { placeOf, format: facts, ...more } = rest;
+  const before = { format: facts.name, ...more };
   const again = new Warnings();
   const assets = assetsOf(names, listIndexes, readers.assets, scanned, again);
   const relationships = againOf(readers.relationships, listIndexes.relationships, scanned, again);
@@ -121,7 +119,6 @@ export function decodeBytes(format: Format, bytes: Buffer, context: UploadContex
   let itemWarnings = new Warnings();
   const all = () => Warnings.all([envelopeWarnings, again, ...components.told, itemWarnings]);
   return {
-    format: facts.name,
     ...before,
     assets,
     listedAssets: listIndexes.assets.received,
