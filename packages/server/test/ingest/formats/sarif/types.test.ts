@@ -33,6 +33,8 @@ test('a line, a path, a text or an id of a wrong type is warned about where it s
       { codeFlows: [{ threadFlows: [{ locations: [{ location: 'a.c' }] }] }] },
       'wrong_type /codeFlows/0/threadFlows/0/locations/0/location',
     ],
+    [{ stacks: [{ frames: ['a.c'] }] }, 'wrong_type /stacks/0/frames/0'],
+    [{ stacks: [{ frames: [{ module: 5 }] }] }, 'wrong_type /stacks/0/frames/0/module'],
     [{ fixes: [{ artifactChanges: {} }] }, 'wrong_type /fixes/0/artifactChanges'],
   ];
   for (const [more, warning] of cases) assert.deepEqual(said(more), [warning]);

@@ -60,8 +60,8 @@ const SHAPES = {
   step: `index# location>location kinds[] module importance nestingLevel# executionOrder#
     executionTimeUtc stack>stack taxa[reference]`,
   // §3.44, §3.45
-  stack: 'message>message envelopes[envelope]',
-  envelope: 'location>location module threadId# parameters[]',
+  stack: 'message>message frames[frame]',
+  frame: 'location>location module threadId# parameters[]',
   // §3.48
   provenance: `firstDetectionTimeUtc lastDetectionTimeUtc firstDetectionRunGuid lastDetectionRunGuid
     invocationIndex# conversionSources[physical]`,
