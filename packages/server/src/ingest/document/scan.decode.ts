@@ -8,7 +8,7 @@ import { ItemBounds, type ItemList, TOO_DEEP } from './items.decode.ts';
 import { Trail } from './shape.rules.ts';
 
 /** Room for the envelope to begin with; it grows by doubling. */
-const FRAME_BYTES_FIRST = 4096;
+const ENVELOPE_BYTES_FIRST = 4096;
 
 /** A name longer than this (with its escapes) names no list of items. */
 const NAME_BYTES_MAX = 256;
@@ -50,8 +50,8 @@ for (const byte of [0x7d, CLOSE_ARRAY]) MEANING[byte] = CLOSE;
 MEANING[COLON] = NAME_END;
 MEANING[COMMA] = NEXT;
 
-/** Where the scanner stands. 'frame': among levels; 'deep': in a part of the envelope without items. */
-type Mode = 'frame' | 'deep' | 'list' | 'item' | 'scalar';
+/** Where the scanner stands. 'envelope': among levels; 'deep': in a part of the envelope without items. */
+type Mode = 'envelope' | 'deep' | 'list' | 'item' | 'scalar';
 
 /** More items than limits.uploadItemsMax, in whatever lists: the upload is refused. */
 export class TooManyItems extends Error {}
@@ -62,9 +62,9 @@ export class DocumentScanner {
   readonly lists = new Map<string, ItemList>();
   readonly bounds = new ItemBounds();
   /** The frame's text so far is the first #envelopeBytes of these. */
-  #envelope = Buffer.allocUnsafe(FRAME_BYTES_FIRST);
+  #envelope = Buffer.allocUnsafe(ENVELOPE_BYTES_FIRST);
   #envelopeBytes = 0;
-  #mode: Mode = 'frame';
+  #mode: Mode = 'envelope';
   readonly #trail = new Trail();
   #depth = 0;
   #inString = false;
@@ -88,7 +88,7 @@ export class DocumentScanner {
     let at = 0;
     while (at < piece.length) {
       switch (this.#mode) {
-        case 'frame':
+        case 'envelope':
           at = this.#readEnvelope(piece, at);
           break;
         case 'deep':
@@ -158,7 +158,7 @@ export class DocumentScanner {
         case OPEN:
           this.#deepen();
           this.#open(byte);
-          if (this.#mode !== 'frame') {
+          if (this.#mode !== 'envelope') {
             this.#keep(piece, from, at + 1);
             return at + 1;
           }
@@ -216,7 +216,7 @@ export class DocumentScanner {
   /** To the end of a value of the envelope that holds no items. */
   #readDeep(piece: Buffer, from: number): number {
     const end = this.#skip(piece, from);
-    if (this.#depth === this.#itemDepth) this.#mode = 'frame';
+    if (this.#depth === this.#itemDepth) this.#mode = 'envelope';
     this.#keep(piece, from, end);
     return end;
   }
@@ -228,7 +228,7 @@ export class DocumentScanner {
       const meaning = MEANING[byte];
       if (meaning === BLANK) continue;
       if (byte === CLOSE_ARRAY && !this.#afterComma) {
-        this.#mode = 'frame';
+        this.#mode = 'envelope';
         this.#depth -= 1;
         this.#list = null;
         this.#keep(piece, at, at + 1);
