@@ -1,8 +1,8 @@
-// Where in a document items stand, and how the scanner knows that it is there: the path from the root to the value that
-// it reads, followed as brackets open and close. Both formats at once, because which one a document has is seen in its
-// envelope. Called by document/scan.decode.ts.
+// The places in a document where items may stand, and the path from the root to the value that the
+// scanner reads, followed as brackets open and close. One table covers both formats, because only
+// the envelope shows which format a document has. Called by document/scan.decode.ts.
 
-/** A member of an object, each entry of a list, or the items themselves. */
+/** An object with some members, a list with equal entries, or a list of items. */
 type Shape =
   | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Shape> }
   | { readonly kind: 'list'; readonly each: Shape }
@@ -15,12 +15,12 @@ const members = (entries: readonly (readonly [string, Shape])[]): Shape => ({
 });
 const WITH_RESULTS: Shape = { kind: 'list', each: members([['results', ITEMS]]) };
 
-/** CTIS: what a report may have by the hundred thousand. */
+/** CTIS: the lists that may have a hundred thousand entries. */
 const REPORT = ['findings', 'assets', 'dependencies', 'relationships', 'endpoints'].map(
   (name) => [name, ITEMS] as const,
 );
 
-/** SARIF 2.1.0 §3.13.4 runs, §3.13.5 inlineExternalProperties; CTIS, flat and wrapped. */
+/** SARIF 2.1.0 runs (§3.13.4) and inlineExternalProperties (§3.13.5); CTIS, flat and wrapped. */
 const DOCUMENT = members([
   ['runs', WITH_RESULTS],
   ['inlineExternalProperties', WITH_RESULTS],
@@ -32,22 +32,22 @@ const DOCUMENT = members([
 interface Level {
   readonly shape: Shape;
   readonly pointer: string;
-  /** Objects: the member being read; lists: unused. */
+  /** The member being read; unused for lists. */
   name: string;
-  /** Lists: the entry being read. */
+  /** The entry being read; unused for objects. */
   index: number;
 }
 
-/** What a bracket opens: a level of the trail, a list of items, or something without any. */
+/** What a bracket opens: a level of the trail, a list of items, or a value without items. */
 export type Opened = 'level' | 'items' | 'other';
 
 export class Trail {
   readonly #levels: Level[] = [];
   #started = false;
-  /** The next string is the name of a member that may lead to items. */
+  /** True when the next string is the name of a member that may lead to items. */
   expectsName = false;
 
-  /** A bracket opens; `pointer` tells where the value stands. */
+  /** Follows an opening bracket; `pointer` is the place of the value that it opens. */
   open(isObject: boolean): { opened: Opened; pointer: string } {
     const above = this.#levels.at(-1);
     const shape = above === undefined ? (this.#started ? null : DOCUMENT) : shapeIn(above);
@@ -61,13 +61,13 @@ export class Trail {
     return { opened: shape?.kind === 'items' && !isObject ? 'items' : 'other', pointer };
   }
 
-  /** The innermost level closes. */
+  /** Follows a closing bracket: the innermost level ends. */
   close(): void {
     this.#levels.pop();
     this.expectsName = false;
   }
 
-  /** A comma: the next member or entry. */
+  /** Follows a comma, to the next member or entry. */
   next(): void {
     const level = this.#levels.at(-1);
     if (level === undefined) return;
@@ -75,7 +75,7 @@ export class Trail {
     else level.index += 1;
   }
 
-  /** The name of a member as it is written, without its quotes. */
+  /** Follows the name of a member, given as written and without its quotes. */
   name(bytes: readonly number[]): void {
     const level = this.#levels.at(-1);
     if (level !== undefined) level.name = nameOf(bytes);
@@ -90,7 +90,10 @@ function shapeIn({ shape, name }: Level): Shape | null {
   return shape.kind === 'object' ? (shape.members.get(name) ?? null) : null;
 }
 
-/** The name as JSON means it; one that isn't JSON names no list, and the frame's own parser will say what is wrong. */
+/**
+ * The name as JSON means it; '' for a text that isn't JSON, which names no list. The parser of the
+ * envelope reports the fault.
+ */
 function nameOf(bytes: readonly number[]): string {
   const text = Buffer.from(bytes).toString('utf8');
   if (!text.includes('\\')) return text;
