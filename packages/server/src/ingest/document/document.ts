@@ -94,7 +94,7 @@ export class DocumentSource {
   }
 
   /**
-   * A later pass: the items of the wanted lists in the order of the document, one batch for each
+   * A later pass: the items of the wanted lists in the order of the document, one array for each
    * piece.
    */
   async *items(
