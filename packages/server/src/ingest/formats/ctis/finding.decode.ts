@@ -1,6 +1,7 @@
-// One CTIS finding (CTIS §2) → the outcome of one item: a finding, not a problem, or a located
-// rejection. Rejected is only what isn't an object or has nothing to be called by; words outside
-// the lists get a warning and a default. Called by ctis.decode.ts, once per finding and pass.
+// One CTIS finding (CTIS §2) → the outcome of its item: a finding, not a problem, or a located
+// rejection. Only an entry that is no object, or has no title, message or rule, is rejected; a word
+// outside of its list costs a warning and becomes a default. Secrets are masked before the rest is
+// read. Called by ctis.decode.ts.
 
 import { FINDING_TYPES, type FindingType, limits } from '@muster/contract/plain';
 import { detailOf } from './detail.decode.ts';
@@ -32,7 +33,7 @@ const NO_PROBLEM_KINDS: ReadonlySet<string> = new Set([
 
 const TYPES: ReadonlySet<string> = new Set(FINDING_TYPES);
 
-/** Decides about one finding. */
+/** Decides the outcome of one finding. */
 export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): Item {
   const { warnings } = pass;
   if (objectOf(value) === null) {
@@ -66,7 +67,10 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
   return { outcome: 'finding', draft: draftOf(named, pointer, pass) };
 }
 
-/** What is masked in its words may be all that tells a secret from another; null where nothing is. */
+/**
+ * The message as it was sent, where masking changed it; null where it is the same. The masked words
+ * may be all that tells one secret from another.
+ */
 function unmaskedSaid(raw: JsonObject, shown: JsonObject): string | null {
   const [own, masked] = [raw, shown].map(
     (one) => stringOf(one.message) ?? stringOf(one.description),
@@ -74,13 +78,13 @@ function unmaskedSaid(raw: JsonObject, shown: JsonObject): string | null {
   return own === masked ? null : (own ?? null);
 }
 
-/** A finding that can be called something. */
+/** A finding that has a title. */
 interface Named {
   readonly parts: FindingParts;
   readonly ruleId: string | null;
   readonly title: string;
   readonly hidden: Hidden | null;
-  /** The message of a finding of a secret as it was sent, where it is shown otherwise. */
+  /** The message as it was sent, where masking changed it. */
   readonly unmasked: string | null;
 }
 
@@ -135,8 +139,8 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
 }
 
 /**
- * Why the entry reports no problem; null when it reports one. `status` is a hint and decides
- * nothing.
+ * The reason why the entry reports no problem; null when it reports one. `status` is a hint and
+ * decides nothing.
  */
 function noProblem(parts: FindingParts): string | null {
   const kind = stringOf(parts.finding.kind)?.trim().toLowerCase() ?? '';
@@ -147,7 +151,7 @@ function noProblem(parts: FindingParts): string | null {
   return baseline === 'absent' ? 'baseline_state absent' : null;
 }
 
-/** rule_id, else the id of what was found: CVE, policy, control, contract weakness. */
+/** `rule_id`, else the id of the CVE, policy, control or contract weakness that was found. */
 function ruleIdOf(parts: FindingParts): string | null {
   const { finding, vulnerability, misconfiguration, compliance } = parts;
   const [cve] = listOf(vulnerability?.cve_ids);
