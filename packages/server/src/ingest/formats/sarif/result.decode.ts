@@ -1,7 +1,7 @@
-// One SARIF result (SARIF 2.1.0 §3.27) → the outcome of one item: a finding, not a problem, or a
-// located rejection. Only what isn't an object, or says nothing at all, is rejected; every other
-// flaw is tolerated. The outcome depends on the result and its run, never on its neighbours. Called
-// by sarif.decode.ts, once per result and pass.
+// One SARIF result (SARIF 2.1.0 §3.27) → the outcome of its item: a finding, not a problem, or a
+// located rejection. Only a result that is no object, or has neither message nor rule nor location,
+// is rejected; every other flaw is tolerated. The outcome depends on the result and its run, never
+// on other results. Called by sarif.decode.ts.
 
 import { type DetailSuppression, limits } from '@muster/contract/plain';
 import { endOfTime } from '../common/dates.rules.ts';
@@ -31,10 +31,13 @@ import { checkedResult } from './read/shape.decode.ts';
 import { showsSecret } from '../../redact/secret-values.rules.ts';
 import { isLevel, severityOfWord } from '../common/severity.rules.ts';
 
-/** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
+/**
+ * §3.27.9: these three of the six kinds say that nothing is wrong; `open` and `review` want a
+ * person.
+ */
 const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable', 'informational']);
 
-/** Decides about one result. */
+/** Decides the outcome of one result. */
 export function decodeResult(value: unknown, pointer: string, run: SarifRun): Item {
   const sent = objectOf(value);
   if (sent === null) {
@@ -68,18 +71,21 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
   return { outcome: 'finding', draft };
 }
 
-/** What is known of a result before its draft is made. */
+/** The facts about a result from which its draft is made. */
 interface Known {
   readonly pointer: string;
   readonly rule: RuleFacts;
   readonly location: ReadLocation | null;
   readonly message: string;
   readonly subject: Subject;
-  /** True for texts that show a secret of the result. */
+  /** True for a text that shows a secret of the result. */
   readonly hasSecret: (text: string) => boolean;
 }
 
-/** Everything but the identity is read anew, from what may be shown of the result. */
+/**
+ * The draft of a result about a secret. All but the identity is read anew, from a copy without the
+ * secret.
+ */
 function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
   const { rule, location, message } = known;
   const openly = [rule.id, rule.name, rule.title, location?.place.path].join('\n');
@@ -153,7 +159,10 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
   };
 }
 
-/** §3.30.9, §3.30.11: where there is no line the offset tells two places of one message apart; -1 means absent. */
+/**
+ * §3.30.9, §3.30.11: without a line, the offset tells two places with one message apart; -1 means
+ * absent.
+ */
 function offsetOf(location: ReadLocation | null): Pick<FindingDraft, 'startOffset'> {
   if (location === null || location.startLine !== null) return {};
   const region = objectOf(objectOf(location.raw.physicalLocation)?.region);
@@ -161,7 +170,10 @@ function offsetOf(location: ReadLocation | null): Pick<FindingDraft, 'startOffse
   return offset === null ? {} : { startOffset: offset };
 }
 
-/** When the last of the suppressions ends (Snyk says so in their property bags); nothing where one has no end. */
+/**
+ * The time at which the last suppression ends; absent when one of them has no end. Snyk writes the
+ * end into the property bags of suppressions.
+ */
 function endOf(suppressions: readonly DetailSuppression[]): { suppressedUntil?: number } {
   let last = 0;
   for (const { expires_at: written } of suppressions) {
@@ -173,8 +185,8 @@ function endOf(suppressions: readonly DetailSuppression[]): { suppressedUntil?: 
 }
 
 /**
- * The first location that has a place, else the first there is (§3.27.12). The bound is that of the
- * locations shown: what lies beyond it is counted with them.
+ * The first location with a path, else the first location (§3.27.12). Only locations within the
+ * bound of the shown ones are looked at; the others are counted where locations are shown.
  */
 function firstLocation(result: JsonObject, run: SarifRun): ReadLocation | null {
   let first: ReadLocation | null = null;
@@ -187,16 +199,18 @@ function firstLocation(result: JsonObject, run: SarifRun): ReadLocation | null {
   return first;
 }
 
-/** §3.27.13: the file that was being looked at, where no location names one. */
+/**
+ * §3.27.13: the path of the file that the tool analysed, for a result whose locations name none.
+ */
 function targetPath(result: JsonObject, run: SarifRun): string | null {
   const target = objectOf(result.analysisTarget);
   return target === null ? null : run.places.of(target).path;
 }
 
 /**
- * §3.27.10: the result's own level, then the invocation's, then the rule's, then `warning`. A
- * `review` or `open` result has level `none` by the letter; what is to be looked at keeps its
- * rule's level here.
+ * §3.27.10: the result's own level, else the configured one, else the rule's, else `warning`. By
+ * the standard a `review` or `open` result has level `none`; here it keeps its rule's level,
+ * because a person has to look at it.
  */
 function levelOf(
   result: JsonObject,
@@ -212,7 +226,10 @@ function levelOf(
   return { level: rule.level ?? 'warning', from: 'rule' };
 }
 
-/** Converters write "critical" or "Medium" as levels: what isn't one may still name a severity. */
+/**
+ * The severity that a level outside of the standard names: converters write "critical" or "Medium".
+ * Null when the level is a standard one, or names no severity.
+ */
 function oddLevel(level: unknown) {
   if (typeof level !== 'string' || isLevel(level) || isLevel(level.trim().toLowerCase()))
     return null;
@@ -220,7 +237,7 @@ function oddLevel(level: unknown) {
   return severity === null ? null : { severity, raw: ['level', preview(level, 64)] as const };
 }
 
-/** The message's first line, links without their targets (§3.11.6). */
+/** The first line of the message; links show their texts only (§3.11.6). */
 function firstLine(message: string, ruleId: string): string {
   const line = withoutLinks(message.trim().split(/\r?\n/, 1)[0]?.trim() ?? '');
   if (line === '') return ruleId === '' ? 'A result without a message.' : ruleId;

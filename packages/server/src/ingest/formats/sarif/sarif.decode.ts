@@ -1,6 +1,7 @@
-// SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once, results when asked for, one by one and in as
-// many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
-// Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
+// A SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once; results are read one
+// by one when asked for, in as many passes as are asked for. All runs and all results are read.
+// Other versions are refused, with the way to convert them. Nothing is ever fetched. The log comes
+// from POST /ingest/sarif, or from /ingest when it is recognised as SARIF.
 
 import { createHash } from 'node:crypto';
 import { limits } from '@muster/contract/plain';
@@ -41,8 +42,8 @@ const NO_READERS: ListReaders = {
 };
 
 /**
- * Reads the envelope of a SARIF document; its lists of results are empty there and counted in `counts`. Throws
- * DocumentRefused, and nothing else, for what isn't SARIF 2.1.0.
+ * Reads the envelope of a SARIF log; its lists of results are empty there, and `counts` has their
+ * lengths. Throws only DocumentRefused, for a document that isn't SARIF 2.1.0.
  */
 export function openSarif(
   document: unknown,
@@ -58,7 +59,7 @@ export function openSarif(
     return null;
   });
   const { byRun: externals, unplaced, isWhole } = externalsByRun(log, runs, counts, warnings);
-  // What can't be read may be a run, or how one went, of any of the analyses.
+  // A part that can't be read may be a run of any analysis, or tell how such a run went.
   const isRead = isWhole && !runs.includes(null);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new AssetNames();
@@ -115,7 +116,10 @@ export function openSarif(
   };
 }
 
-/** One pass: a reader for each run, made when its first result comes, that depends on the envelope alone. */
+/**
+ * One pass over the results. A run's reader is made when its first result comes, and depends on the
+ * envelope alone.
+ */
 function newPass(
   lists: ReadonlyMap<string, ResultList>,
   unplaced: ReadonlySet<string>,
@@ -139,7 +143,10 @@ function newPass(
   };
 }
 
-/** Members of a run that may change with every scan; what results need of the last two is told below. */
+/**
+ * Members of a run that may change with every scan. `contextOf` adds the facts from the last two
+ * that results need.
+ */
 const PASSING = [
   'automationDetails',
   'conversion',
@@ -148,24 +155,28 @@ const PASSING = [
   'versionControlProvenance',
 ];
 
-/** Everything in a run that says how its results are read. */
+/**
+ * A hash of everything in a run that decides how its results are read; '' for a list without a run.
+ */
 function contextOf(list: ResultList | undefined): string {
   if (list === undefined) return '';
   const { run, place } = list;
   const lasting = Object.entries(run).filter(([name]) => !PASSING.includes(name));
-  // §3.20: of an invocation what it configures and where it ran; its times and arguments differ each time.
+  // §3.20: an invocation's configuration and directory decide; its times and arguments differ each
+  // time.
   const invocations = entriesIn(run.invocations).map((entry) => {
     const invocation = objectOf(entry);
     return [invocation?.ruleConfigurationOverrides, invocation?.workingDirectory];
   });
-  // §3.23: where the repository stands, not which commit of it.
+  // §3.23: the repository's address and directory decide, not its commit.
   const mapped = listOf(run.versionControlProvenance).map((entry) => {
     const provenance = objectOf(entry);
     return [provenance?.repositoryUri, provenance?.mappedTo];
   });
   const hash = createHash('sha256');
   hash.update(JSON.stringify([place.tool, place.repository, invocations, mapped]));
-  // Entry by entry: a run may have a hundred thousand artifacts. JSON has no line feeds of its own.
+  // Entry by entry, because a run may have a hundred thousand artifacts. The line feeds keep
+  // entries apart: JSON.stringify writes none.
   for (const [name, value] of lasting) {
     hash.update(`\n${JSON.stringify(name)}`);
     for (const entry of Array.isArray(value) ? value : [value]) {
@@ -175,7 +186,10 @@ function contextOf(list: ResultList | undefined): string {
   return hash.digest('hex');
 }
 
-/** §3.13.2: the version decides, `$schema` doesn't; "2.1.0-rtm.5" and the errata are 2.1.0. */
+/**
+ * True for SARIF 2.1.0, with "2.1.0-rtm.5" and the errata; `version` decides, not `$schema`
+ * (§3.13.2).
+ */
 export function saysSarif({ version }: JsonObject): boolean {
   return typeof version === 'string' && /^2\.1\.0(?:$|[-+.])/.test(version.trim());
 }
@@ -214,7 +228,10 @@ type Went = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
 
 const NOT_READ: Went = { succeeded: false, listed: false };
 
-/** How a run went, by all its parts: itself first, then what of it stands beside. What isn't as it ought to be is warned about. */
+/**
+ * How a run went, by all its parts: the run itself, then the external properties beside it. Warns
+ * about everything that isn't as it should be.
+ */
 function readHealth(parts: readonly External[], run: JsonObject, warnings: Warnings): Went {
   const [own, ...beside] = parts as [External, ...External[]];
   checkRun(own.raw, run.tool, own.pointer, warnings);
@@ -235,7 +252,10 @@ function readHealth(parts: readonly External[], run: JsonObject, warnings: Warni
   return { succeeded, listed: hasList && isAll };
 }
 
-/** True when the list of results is there, in whichever part, and no part has something else in its place. */
+/**
+ * True when some part has the list of results, and no part has another value in its place; else
+ * warns.
+ */
 function hasResults(parts: readonly External[], warnings: Warnings): boolean {
   const isList = ({ raw }: External): boolean => Array.isArray(raw.results);
   const odd = parts.filter((part) => !isList(part) && (part.raw.results ?? null) !== null);
@@ -253,7 +273,8 @@ function onlyOne(runs: readonly (JsonObject | null)[]): JsonObject | null {
 }
 
 /**
- * Entries by key, in the order of their first appearance; later ones of a key are merged into it.
+ * Entries in the order in which their keys first appear; a later entry is merged into the first of
+ * its key.
  */
 class Merged<T> {
   readonly all: T[] = [];
@@ -264,7 +285,7 @@ class Merged<T> {
     this.#merge = merge;
   }
 
-  /** The index of the entry. */
+  /** Adds or merges an entry, and returns its index. */
   add(key: string, entry: T): number {
     const index = this.#indexes.get(key);
     if (index === undefined) {
@@ -277,7 +298,8 @@ class Merged<T> {
 }
 
 /**
- * Runs of one tool, category, asset and branch are one analysis: complete only if each of them is.
+ * Runs with one tool, category, asset and branch become one analysis, which is complete only if
+ * each run is.
  */
 function mergedAnalysis(known: AnalysisDraft, more: AnalysisDraft): AnalysisDraft {
   return {
@@ -289,7 +311,7 @@ function mergedAnalysis(known: AnalysisDraft, more: AnalysisDraft): AnalysisDraf
   };
 }
 
-/** The guid of the only run (§3.17.4); logs of several runs have no id of their own. */
+/** The guid of the only run (§3.17.4); a log of several runs has no id of its own. */
 function reportIdOf(runs: readonly (JsonObject | null)[], warnings: Warnings): string | null {
   const details = objectOf(onlyOne(runs)?.automationDetails);
   return details === null ? null : warnings.textOf(memberOf(details, 'guid'), limits.nameCharsMax);

@@ -1,6 +1,7 @@
-// The readers of a log's runs during one pass over its items. Items come list by list, and a reader holds all that was
-// looked up in its run, so it is let go when the last list of its run is behind: a log may have ten thousand runs. It is
-// kept as long as lists of its run are to come, since what a reader warns of is told once per run. Called by sarif.decode.ts.
+// The lists of results of a SARIF log → a reader for the run of each list, during one pass over the
+// items. A reader holds everything that was looked up in its run, so it is let go after the last
+// list of its run: a log may have ten thousand runs. It is kept until then, because it tells each
+// warning once per run. Called by sarif.decode.ts.
 
 import type { ItemCounts } from '../../../report/report.rules.ts';
 import type { Warnings } from '../../../json/warnings.decode.ts';
@@ -17,7 +18,7 @@ export class RunReaders {
   readonly #lists: ReadonlyMap<string, ResultList>;
   readonly #warnings: Warnings;
   readonly #readers = new Map<ResultList, SarifRun>();
-  /** How many lists with items each run has that weren't begun. */
+  /** For each run, the number of its lists with items that weren't begun yet. */
   readonly #ahead = new Map<ResultList, number>();
   readonly #begun = new Set<string>();
   #current: {
@@ -34,7 +35,7 @@ export class RunReaders {
     }
   }
 
-  /** How many readers are held. */
+  /** The number of readers that are held. */
   get held(): number {
     return this.#readers.size;
   }
