@@ -1,5 +1,6 @@
-// Reports of which something can't be read that tells how the run went, what it covered, or what it is about: nothing may be
-// concluded from what they lack (contract §6), and a warning says where.
+// Reports with a member that can't be read although it tells how the run went, what it covered or
+// what it is about: nothing may be concluded from the findings that such a report lacks (contract
+// §6), and a warning tells the place.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -13,7 +14,7 @@ const ran = (invocation: object) =>
   log([{ ...T, results: [], invocations: [{ executionSuccessful: true, ...invocation }] }]);
 const run = (more: object) => log([{ ...T, results: [], ...more }]);
 
-/** Whether a report may conclude something, and what it was warned of. */
+/** Whether something may be concluded from a report, and its warnings. */
 function conclusion(
   document: unknown,
   format: Format = 'sarif',

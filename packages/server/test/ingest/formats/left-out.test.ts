@@ -1,5 +1,5 @@
-// Nothing of a report is dropped without being counted: a list beyond its bound is a warning at the
-// item where it happened first, with the number of entries that are left out.
+// No part of a report is left out without being counted: a list beyond its bound is a warning at
+// the first item with such a list, with the number of entries that are left out.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,11 +19,11 @@ import {
 
 const LEFT_OUT = 3;
 
-/** So many entries, each made from its number. */
+/** The given number of entries, each made from its number. */
 const entries = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Three more than there is room for. */
+/** Three entries more than the bound. */
 const tooMany = <T>(max: number, make: (index: number) => T): T[] => entries(max + LEFT_OUT, make);
 
 const text = (words: string) => ({ text: words });
@@ -169,7 +169,7 @@ const CASES: readonly Case[] = [
   { what: 'tags', result: { properties: { tags: tooMany(limits.tagsMax, (i) => `t${i}`) } } },
 ];
 
-/** What is told of lists after all items were read. */
+/** The warnings about lists after all items were read. */
 function toldOfLists(report: DecodedReport) {
   for (const _ of report.items());
   return report.warnings

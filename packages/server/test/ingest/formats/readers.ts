@@ -1,5 +1,5 @@
-// What the tests of the report readers share: reading fixtures, and a whole report as plain data, read as the server
-// reads it: from bytes, the envelope first, then the items one by one.
+// The parts that tests of the report readers share: fixtures, and a whole report as plain data,
+// read as the server reads it: from bytes, the envelope first, then the items one by one.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { FindingDetail } from '@muster/contract';
@@ -44,13 +44,13 @@ export type ReadItem =
   | Exclude<Item, { outcome: 'finding' }>
   | { readonly outcome: 'finding'; readonly draft: ReadDraft };
 
-/** A list beside the findings: what of it is usable, and what isn't. */
+/** A list beside the findings: its usable entries, and the rejected ones. */
 export interface FrameList<T> {
   readonly usable: readonly T[];
   readonly rejections: readonly Located[];
 }
 
-/** An entry with all that is made when asked for. */
+/** An entry with all the parts that are made when asked for. */
 export type ReadAsset = Omit<AssetEntry, 'attributes'> & {
   readonly attributes: Readonly<Record<string, unknown>>;
 };
@@ -58,7 +58,10 @@ export type ReadEndpoint = Omit<EndpointDraft, 'document'> & {
   readonly document: Readonly<Record<string, unknown>>;
 };
 
-/** A whole report: its envelope, the lists beside its findings, its items in one pass or several, and what was tolerated. */
+/**
+ * A whole report: its envelope, the lists beside its findings, its items in one pass or several,
+ * and its warnings.
+ */
 export interface DecodedReport
   extends Omit<Report, 'warnings' | 'pass' | 'contextOf' | 'assets' | 'listIndexes'> {
   readonly assets: FrameList<ReadAsset>;
@@ -163,7 +166,10 @@ function onDefect(_: string, error: unknown): never {
   throw error;
 }
 
-/** As reading.ts does it: assets first, then what findings name, then what refers to assets. */
+/**
+ * Follows the order of reading.ts: assets, then the targets that findings name, then the lists that
+ * refer to assets.
+ */
 function knowLists(
   { lists, readers, listIndexes, look, settle, report }: OpenReport,
   scanned: Scanned,
@@ -181,7 +187,7 @@ function knowLists(
   return report();
 }
 
-/** The usable entries of a list, read as they are before they are written. */
+/** The usable entries of a list, read again as before they are written. */
 function againOf<T>(
   reader: ListReader<T> | null,
   itemIndex: ListIndex,
@@ -196,7 +202,7 @@ function againOf<T>(
   });
 }
 
-/** All assets by their index: of those that are listed what their first entry says. */
+/** All assets by their index; a listed asset has the facts of its first entry. */
 function assetsOf(
   names: AssetNames,
   { assets: itemIndex }: ListIndexes,
@@ -226,7 +232,7 @@ const bareAsset = ({ kind, value }: NamedAsset): ReadAsset => ({
   attributes: {},
 });
 
-/** As reading.ts and components.ts read them: first all of them by themselves, then their edges. */
+/** Follows reading.ts and components.ts: first each component by itself, then their edges. */
 function componentsOf(
   reader: ListReader<ComponentEntry> | null,
   items: readonly ScannedItem[],
@@ -251,7 +257,7 @@ function componentsOf(
 
 const SAME = new Map<string, () => readonly string[]>();
 
-/** Equal texts are one function, so that drafts can be compared. */
+/** Equal texts give the same function, so that drafts can be compared. */
 function alsoOf(draft: FindingDraft): Pick<FindingDraft, 'also'> {
   const texts = draft.also?.() ?? [];
   const key = JSON.stringify(texts);
@@ -272,7 +278,7 @@ export function fixtureNames(format: Format): string[] {
   return readdirSync(new URL(`${format}/`, FIXTURES)).map((file) => file.replace(/\.json$/, ''));
 }
 
-/** The files of a folder of the shared material; null where that isn't there. */
+/** The files of a folder of the shared material; null when the folder isn't there. */
 export function sharedFiles(folder: string): { name: string; url: URL }[] | null {
   const place = new URL(`${folder}/`, SHARED);
   if (!existsSync(place)) return null;
@@ -294,13 +300,13 @@ export function onlyDraft(report: DecodedReport): ReadDraft {
   return draft;
 }
 
-/** Where an item stands, whatever became of it. */
+/** The place of an item, whatever its outcome is. */
 export function pointerOf(item: ReadItem): string {
   if (item.outcome === 'finding') return item.draft.pointer;
   return item.outcome === 'rejected' ? item.rejection.pointer : item.pointer;
 }
 
-/** What stands at a JSON pointer; throws where nothing does. */
+/** The value at a JSON pointer; throws when there is none. */
 export function resolve(document: unknown, pointer: string): unknown {
   let value = document;
   for (const token of pointer.split('/').slice(1)) {
@@ -313,7 +319,7 @@ export function resolve(document: unknown, pointer: string): unknown {
   return value;
 }
 
-/** A SARIF log of one run. */
+/** A SARIF log with one run. */
 export function sarif(results: unknown, run: object = {}, driver: object = {}): unknown {
   return {
     version: '2.1.0',
@@ -321,7 +327,7 @@ export function sarif(results: unknown, run: object = {}, driver: object = {}): 
   };
 }
 
-/** A SARIF result with a rule, a message, and what the test is about. */
+/** A SARIF result with a rule, a message, and the members that the test is about. */
 export const result = (more: object): object => ({ ruleId: 'r', message: { text: 'm' }, ...more });
 
 /** The draft of the only result of a run. */
@@ -329,12 +335,12 @@ export function oneResult(more: object, run: object = {}, driver: object = {}): 
   return onlyDraft(decodeSarif(sarif([result(more)], run, driver), {}));
 }
 
-/** What a finding page would show of the only result of a run. */
+/** The detail of the only result of a run, as a finding page would show it. */
 export function detailOfResult(more: object, run: object = {}, driver: object = {}): FindingDetail {
   return oneResult(more, run, driver).detail as FindingDetail;
 }
 
-/** A CTIS report of some findings. */
+/** A CTIS report with some findings. */
 export function ctis(findings: unknown, report: object = {}): unknown {
   return { version: '1.6', metadata: {}, tool: { name: 'Tool' }, findings, ...report };
 }

@@ -1,4 +1,4 @@
-// What is kept of how the runs of a report went, for operators.
+// The summaries of a report's runs, which tell operators how the runs went.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// Whether a scan looks at the whole of what its command is about: only then may it close findings without saying so.
+// Whether a scan covers the whole asset that its command names: only such a scan may close findings
+// without stating its coverage.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,11 +1,11 @@
-// Which tools' reports may be those of a scanner, by the names that commands and reports have for them.
+// Which tools' reports may come from a scanner, by the names that commands and reports use.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fitsTool } from '../../../src/ingest/formats/common/clean-scan.rules.ts';
 import { scanContextOf, scanOf } from '../../../src/ingest/formats/common/scan-context.rules.ts';
 
-/** What commands call a scanner, and what its reports call the tool. */
+/** The scanner's name in commands, and the tool's name in its reports. */
 const FITTING: readonly (readonly [scanner: string, tool: string])[] = [
   ['semgrep', 'Semgrep OSS'],
   ['semgrep', 'semgrep'],

@@ -1,5 +1,5 @@
-// Where the value of a secret may stand in a report, in both formats alike: under names that quote it, in sentences, in
-// members that nobody knows. Masks never make one finding of two secrets.
+// The places where the value of a secret may stand in a report of either format: under names that
+// quote it, in sentences, in unknown members. Masks never make one finding of two secrets.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,7 +35,7 @@ const inSarif = (more: object): DecodedReport => {
   return decodeSarif(sarif([result], {}, { name: 'gitleaks' }));
 };
 
-/** All that is stored or shown of a report. */
+/** Everything that is stored or shown of a report. */
 function shownOf(report: DecodedReport): string {
   const items = drafts(report).map((draft) => ({ ...draft, identity: null }));
   return JSON.stringify([items, report.warnings]);
@@ -46,7 +46,7 @@ function assertHidden(report: DecodedReport, value: string, where: string): void
   assert.ok(!shown.includes(value), `${where}: ${shown}`);
 }
 
-/** What members are called that quote a line or a value. */
+/** Names of members that quote a line or a value. */
 const QUOTING =
   `value line snippet code context match matched matched_text text content raw raw_line sample preview excerpt finding
   data line_content source`.split(/\s+/);

@@ -1,4 +1,4 @@
-// What may be shown of secrets and credentials: never enough to use them.
+// The masks of secrets and credentials: they never show enough to use the value.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -115,7 +115,7 @@ test('of a credential nothing is left, whatever its value is made of', () => {
   }
 });
 
-/** What credentials are found by, in any order. */
+/** Texts by which credentials are found, in any order. */
 const marks = `token password= --token Cookie: auth -u " -u " " ' \\" \\ = : := :// @ / < > <token> <![CDATA[ , ; & - a 1`;
 const piece = fc.constantFrom(' ', '\t', '\n', '-----BEGIN PRIVATE KEY-----', ...marks.split(' '));
 
@@ -130,7 +130,7 @@ test('masking what is masked changes nothing', () => {
 });
 
 test('a text made of nothing but what is looked for is masked, however long it is', () => {
-  // Where a step needed the square of the length, one of these would take minutes.
+  // If a step took the square of the length, one of these would take minutes.
   fc.assert(
     fc.property(piece, piece, piece, (first, second, third) => {
       const text = first + second.repeat(50_000) + third.repeat(50_000);

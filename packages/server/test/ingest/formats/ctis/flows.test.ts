@@ -1,4 +1,4 @@
-// What a finding page shows of the places, data flows and stacks of a CTIS finding (CTIS §2.2, §2.3).
+// Places, data flows and stacks of a CTIS finding (CTIS §2.2, §2.3), as a finding page shows them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

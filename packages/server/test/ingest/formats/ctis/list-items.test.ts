@@ -1,5 +1,5 @@
-// What beside its findings a report has as items: the entries of its own lists, and nothing that findings only imply. And warnings
-// that are made quietly, whatever goes wrong on the way.
+// The items of a report beside its findings: the entries of its own lists, without the assets that
+// findings only imply. Also warnings that are silenced, whatever goes wrong meanwhile.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

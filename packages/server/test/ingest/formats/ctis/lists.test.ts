@@ -1,5 +1,6 @@
-// The lists of a CTIS report beside its findings (CTIS §3): assets with their technical blocks, the dependency graph,
-// relationships and endpoints; and how what several reports say of an asset comes together.
+// The lists of a CTIS report beside its findings (CTIS §3): assets with their technical blocks, the
+// dependency graph, relationships and endpoints; and the union of several reports' facts about one
+// asset.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
-// A secret's value stops at the door (CTIS §2.5, §2.9; contract §6): whatever a report does with it, it is in no column,
-// no detail, no warning and no rejection. It reaches the content of the finding's identity, which is hashed with a key.
+// A secret's value never gets past the reader (CTIS §2.5, §2.9; contract §6): wherever a report has
+// it, it is in no column, no detail, no warning and no rejection. It only reaches the content of
+// the finding's identity, which is hashed with a key.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +16,7 @@ const secretValue = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9+/]{22}==$/),
 );
 
-/** How scanners show the place of a secret. */
+/** The snippets that scanners show for a secret. */
 const SNIPPETS: readonly ((value: string) => string)[] = [
   (value) => value,
   (value) => `AWS_KEY = "${value}"`,
@@ -26,7 +27,7 @@ const SNIPPETS: readonly ((value: string) => string)[] = [
   (value) => `-----BEGIN KEY-----\n${value}\n-----END KEY-----`,
 ];
 
-/** The finding says the value wherever a text may stand. */
+/** A finding that has the value in every member where a text may stand. */
 function tellingFinding(value: string, snippet: string): object {
   const said = `it is ${value}, really`;
   return {

@@ -1,5 +1,5 @@
-// CTIS members of a wrong type, and members that CTIS doesn't have: nothing of them is dropped without a word, and a
-// warning that says where something is kept is right.
+// CTIS members of a wrong type, and members that CTIS doesn't have: each costs a warning, and a
+// warning that tells where a value is kept is right.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { ctis, decodeCtis, drafts, onlyDraft, type ReadDraft, type ReadItem } fr
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 
-/** The only item of a report, and all warnings as `code place: what became of it`. */
+/** The only item of a report, and all warnings as `code place: consequence`. */
 function read(finding: object, report: object = {}): { item: ReadItem; said: string[] } {
   const decoded = decodeCtis(ctis([{ ...FINDING, ...finding }], report), {});
   const [item] = [...decoded.items()];

@@ -1,5 +1,6 @@
-// Members, words, numbers and bounds of CTIS objects (CTIS §2, §3, §4; lenient profile of §8): what is read as what,
-// what is put aside under `properties`, what is cut, and that nothing of it costs more than a warning.
+// Members, words, numbers and bounds of CTIS objects (CTIS §2, §3, §4; lenient profile of §8): how
+// they are read, which values move to `properties`, which are cut. None of this costs more than a
+// warning.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +11,7 @@ import { decodeCtis, ctis, onlyDraft } from '../readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 
-/** An object as it is read, and the warnings as `code pointer`. */
+/** An object as it is read, and its warnings as `code pointer`. */
 function read(kind: CtisObject, value: unknown) {
   const warnings = new Warnings();
   const object = readObject(kind, value, '', warnings);

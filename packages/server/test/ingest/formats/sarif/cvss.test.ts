@@ -1,4 +1,4 @@
-// CVSS vectors in the property bags of SARIF: the base score they make, and the severity that it is.
+// CVSS vectors in the property bags of SARIF: their base score, and its severity.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,8 @@ const detail = (properties: object) => oneResult({ properties }).detail;
 test('base scores are those of the specifications’ examples', () => {
   const scores: [string, number | null][] = [
     [V3, 9.8],
-    // FIRST, CVSS v3.1 examples: CVE-2013-1937, CVE-2013-0375, CVE-2014-3566, CVE-2012-1516, CVE-2009-0783, CVE-2019-7551.
+    // FIRST, CVSS v3.1 examples: CVE-2013-1937, CVE-2013-0375, CVE-2014-3566, CVE-2012-1516,
+    // CVE-2009-0783, CVE-2019-7551.
     ['CVSS:3.1/AV:N/AC:L/PR:N/UI:R/S:C/C:L/I:L/A:N', 6.1],
     ['CVSS:3.0/AV:N/AC:L/PR:L/UI:N/S:C/C:L/I:L/A:N', 6.4],
     ['CVSS:3.1/AV:N/AC:H/PR:N/UI:R/S:U/C:L/I:N/A:N', 3.1],

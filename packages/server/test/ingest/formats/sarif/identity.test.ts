@@ -1,5 +1,5 @@
-// What tells SARIF results apart, and what must not: levels that were chosen, places without lines, wrong indexes, the
-// order of members, requests beside files.
+// The members that tell SARIF results apart, and those that must not: chosen levels, places without
+// lines, wrong indexes, the order of members, requests beside files.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -103,7 +103,7 @@ test('a request whose target is a path is told by its host, method, path and par
   );
   const fields = { user: '1', pass: '2' };
   assert.equal(of({ target: '/a', method: 'POST', parameters: fields }), different[7]);
-  // What the scanner itself calls the parameter goes first.
+  // The scanner's own name for the parameter comes first.
   const param = { properties: { param: 'user' } };
   assert.equal(of({ target: '/a', method: 'POST', parameters: fields }, param), different[5]);
 });

@@ -1,5 +1,4 @@
-// Where findings are: paths and addresses of SARIF results, to one form whatever they were written
-// like.
+// Paths and addresses of SARIF results, in one form for every spelling.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -46,7 +45,8 @@ test('the same code on another machine has the same path, where the checkout can
   assert.equal(pathAt('/github/workspace/src/a.ts'), 'src/a.ts');
   const context = { repositoryUrl: 'https://github.com/acme/Shop.git' };
   assert.equal(pathAt('file:///home/ada/code/shop/src/a.ts', {}, {}, context), 'src/a.ts');
-  // A user who is called like the repository; a package that is, in its checkout.
+  // First a user who is called like the repository, then a package with its name inside the
+  // checkout.
   assert.equal(pathAt('file:///home/shop/src/shop/lib/a.ts', {}, {}, context), 'lib/a.ts');
   assert.equal(pathAt('file:///C:/Users/Shop/shop/a.ts', {}, {}, context), 'a.ts');
   assert.equal(pathAt('file:///home/ada/shop/src/shop/a.py', {}, {}, context), 'src/shop/a.py');
@@ -113,7 +113,7 @@ test('files of roots that have nothing to do with each other are told apart by b
     }),
     '%TWO%/a.c',
   );
-  // Without a uri, or without a description, an id is all there is.
+  // An id without a uri, or without a description, stands for its directory.
   assert.equal(path('PROJ1', {}), '%PROJ1%/a.c');
   assert.equal(path('%GOROOT%', {}), '%GOROOT%/a.c');
   assert.equal(path('a/..\\b', {}), '%a-..-b%/a.c');
@@ -295,7 +295,7 @@ test('paths are relative to where the report says that the repository’s root i
   assert.equal(pathAt('file:///work/shop/src/a.c', shop), 'src/a.c');
   assert.equal(pathAt('a.c', run({ uriBaseId: 'SRC' }), { uriBaseId: 'SRC' }), 'a.c');
   assert.equal(pathAt('a.c', run({ uri: 'file:///work/shop' }), { uriBaseId: 'SRC' }), 'src/a.c');
-  // The repository is said to be elsewhere.
+  // The report says that the repository is elsewhere.
   assert.equal(pathAt('a.c', run({ uriBaseId: 'NONE' }), { uriBaseId: 'SRC' }), '%SRC%/a.c');
   assert.equal(pathAt('a.c', run({ uriBaseId: 'NONE' }), { uriBaseId: 'NONE' }), 'a.c');
 });

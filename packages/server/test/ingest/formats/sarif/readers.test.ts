@@ -1,4 +1,4 @@
-// How long a pass holds what it looked up in the runs of a log.
+// The time for which a pass holds what it looked up in the runs of a log.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Lines, columns and offsets of SARIF regions (SARIF 2.1.0 §3.14.27, §3.30): columns are UTF-16 code
-// units, whatever the tool counts in, as far as the document allows.
+// Lines, columns and offsets of SARIF regions (SARIF 2.1.0 §3.14.27, §3.30): columns are UTF-16
+// code units, whatever the tool counts in, as far as the document allows.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,14 +35,14 @@ test('columns are counted anew where the line is in the snippet around them', ()
   const region = { startColumn: 5, endColumn: 9 };
   assert.deepEqual(columns(region, POINTS, { contextRegion }), [6, 11, undefined]);
   assert.deepEqual(columns(region, UNITS, { contextRegion }), [5, 9, undefined]);
-  // §3.14.27: code points are what counts when nothing is said.
+  // §3.14.27: columns count code points when nothing is said.
   assert.deepEqual(columns(region, {}, { contextRegion }), [6, 11, undefined]);
 });
 
 test('columns are counted anew from the region’s own snippet if that begins with the line', () => {
   const snippet = { text: '😀 = 1' };
   assert.deepEqual(columns({ startColumn: 1, endColumn: 6, snippet }, POINTS), [1, 7, undefined]);
-  // This one begins somewhere in the line: what stands before it isn't known.
+  // This snippet begins inside the line: the text before it isn't known.
   assert.deepEqual(columns({ startColumn: 4, endColumn: 9, snippet }, POINTS), [
     4,
     9,
@@ -69,7 +69,7 @@ test('an offset into a file that the document holds is a line and a column', () 
     const place = placeOf(region, more);
     return [place?.start_line, place?.start_column, place?.end_line, place?.end_column];
   };
-  // Code points unless the run says otherwise; the columns are code units in any case.
+  // Offsets count code points unless the run says otherwise; columns are code units in any case.
   assert.deepEqual(at({ charOffset: 6, charLength: 7 }), [2, 4, undefined, 11]);
   const units = embedded({ text: EMBEDDED }, UNITS);
   assert.deepEqual(at({ charOffset: 6, charLength: 7 }, units), [2, 3, undefined, 10]);
@@ -121,7 +121,7 @@ test('of a long line a result has what stands around its column, wherever that i
   const inside = snippetAt(`${long}password = 1;${long}`, { startColumn: 50_001 });
   assert.match(inside, /^…x+password = 1;x+…$/);
   assert.ok(inside.length < 2100);
-  // The same wherever it stands, so that it is known again.
+  // The snippet is the same wherever the line has it, so that the finding is known again.
   assert.equal(snippetAt(`y${long}password = 1;${long}`, { startColumn: 50_002 }), inside);
   assert.match(snippetAt(`password = 1;${long}`, { startColumn: 1 }), /^password = 1;x+…$/);
   assert.match(snippetAt(`${long}password = 1;`, { startColumn: 50_001 }), /^…x+password = 1;$/);
@@ -176,7 +176,7 @@ test('where the line is not there, the place says what its columns count', () =>
   assert.deepEqual(columns(region, POINTS), [5, 9, 'unicode_code_points']);
   assert.deepEqual(columns(region, UNITS), [5, 9, undefined]);
   assert.deepEqual(columns(region, {}), [5, 9, undefined]);
-  // The first column is the first in any unit.
+  // The first column is the first one in every unit.
   assert.deepEqual(columns({ startColumn: 1 }, POINTS), [1, undefined, undefined]);
 });
 

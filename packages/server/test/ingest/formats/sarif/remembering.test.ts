@@ -1,4 +1,5 @@
-// What the readers of SARIF remember of a run: never more than they are bounded to, and nothing is read otherwise for it.
+// The memory of the SARIF readers about a run: it stays within its bounds, and changes nothing that
+// is read.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

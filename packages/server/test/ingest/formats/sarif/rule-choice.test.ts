@@ -1,4 +1,5 @@
-// Which of several rules a SARIF result means, and what its taxa are: by what agrees, whatever the names of tools.
+// The choice among several rules that a SARIF result may mean, and the taxa of the result: members
+// that agree decide, whatever the names of tools are.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// What a SARIF run says of itself: how it went, what of it stands elsewhere, and where it isn't as
-// the standard says (SARIF 2.1.0 §3.13-§3.20, §3.58, §4.3).
+// The facts of a SARIF run about itself: how it went, which parts stand outside of it, and where it
+// differs from the standard (SARIF 2.1.0 §3.13-§3.20, §3.58, §4.3).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -61,7 +61,8 @@ test('a run that was killed has failed, whether or not the report says so', () =
       ['run_failed'],
     );
   }
-  // What a tool says went well ended as it should; below 128 a code means what the tool likes.
+  // A run that its tool calls successful ended as it should; below 128 a code means whatever the
+  // tool likes.
   for (const invocation of [
     { exitCode: 255, executionSuccessful: true },
     { exitCode: 2 },

@@ -1,5 +1,5 @@
-// What is of another type than SARIF says, below the top of results and runs: it can't be read, and a warning says so with
-// its place. What is as it ought to be says nothing.
+// Members of another type than SARIF's, below the top of results and runs: they can't be read, and
+// a warning tells their place. Members of the right type cost no warning.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
