@@ -27,7 +27,7 @@ function conclusion(
 describe('what tells how a SARIF run went', () => {
   const at = '/runs/0/invocations';
 
-  test('one invocation in the place of their list is read as the only one', () => {
+  test('an invocation in place of the list of invocations is read as the only one', () => {
     assert.deepEqual(conclusion(run({ invocations: { executionSuccessful: false } })), [
       false,
       `${at} wrong_type`,
@@ -62,7 +62,7 @@ describe('what tells how a SARIF run went', () => {
     }
   });
 
-  test('one notification in the place of their list is read as the only one', () => {
+  test('a notification in place of the list of notifications is read as the only one', () => {
     for (const list of ['toolExecutionNotifications', 'toolConfigurationNotifications']) {
       const place = `${at}/0/${list}`;
       assert.deepEqual(conclusion(ran({ [list]: error })), [
@@ -140,7 +140,7 @@ describe('what belongs to a SARIF log', () => {
     ]);
   });
 
-  test('inline properties of no run conclude nothing if they tell how one went', () => {
+  test('inline properties without a run that tell how a run went conclude nothing', () => {
     const runs = [{ ...T, results: [], automationDetails: { guid: ID } }];
     const of = (more: object) =>
       conclusion(log(runs, { inlineExternalProperties: [{ runGuid: 'another', ...more }] }));
@@ -221,7 +221,7 @@ describe('what a CTIS report is about', () => {
     assert.deepEqual(assets(['domain', 'a.test'], ['domain', 'A.test']), [true]);
   });
 
-  test('a time of the report that can’t be read is told', () => {
+  test('a time of the report that can’t be read costs a warning', () => {
     const timestamp = (value: string) => about({ metadata: { timestamp: value } });
     assert.deepEqual(timestamp('yesterday'), [true, '/metadata/timestamp time_unreadable']);
     for (const time of ['', '0001-01-01T00:00:00Z', '2026-11-20T08:00:00Z']) {

@@ -69,7 +69,7 @@ test('a scanner does not fit another product of the same house, nor a name that 
   for (const [scanner, tool] of FOREIGN) assert.ok(!fitsTool(scanner, tool), `${scanner}: ${tool}`);
 });
 
-test('of the scans that a runner holds, a report belongs to the only one that fits it', () => {
+test('a report belongs to the only scan of its runner that fits it', () => {
   const scan = (scanner: string) => scanContextOf(scanner, { scanner }, false);
   const scans = ['snyk-code', 'snyk-container', 'trivy-fs'].map(scan);
   assert.equal(scanOf({ scans }, 'SnykCode')?.commandId, 'snyk-code');

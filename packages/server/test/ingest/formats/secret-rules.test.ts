@@ -119,7 +119,7 @@ test('a result that is classified as a secret is one, though its rule says nothi
   }
 });
 
-test('a published vulnerability or a site that is classified so is no secret of a file', () => {
+test('a published vulnerability or a finding on a site is no secret in a file, however it is classified', () => {
   const taxa = [{ id: '798', toolComponent: { name: 'CWE' } }];
   assert.equal(oneResult({ ruleId: 'CVE-2024-1234', taxa }).type, 'vulnerability');
   assert.equal(
@@ -208,7 +208,7 @@ test('ordinary words and addresses stay readable in a CTIS finding of a secret',
   assert.ok(JSON.stringify(draft.detail).includes(url));
 });
 
-test('no rejected item shows a credential, whatever it stands in', () => {
+test('a rejected item shows no credential, in whatever member it stands', () => {
   const random = 'dXNlcjpwYXNzd29yZDEyMzQ1Njc4OTBBQkNERUY5';
   const hex = '9f86d081884c7d659a2feaa0c55ad015';
   for (const value of [TOKEN, AWS, random, hex]) {
@@ -226,7 +226,7 @@ test('no rejected item shows a credential, whatever it stands in', () => {
   assert.equal(drafts(decode('ctis', ctis([TOKEN]))).length, 0);
 });
 
-test('a text of nothing but beginnings of tokens is looked through once, and stays as it is', () => {
+test('a text made only of beginnings of tokens is read once, and stays as it is', () => {
   // If each beginning started a new look through the text, this would take minutes.
   const text = 'eyJ-'.repeat(1_000_000);
   assert.ok(maskForms(text) === text);

@@ -7,7 +7,7 @@ import { decodeCtis, ctis, onlyDraft } from '../readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 
-test('of places, steps and frames nothing is left out', () => {
+test('places, steps and frames are shown with all their members', () => {
   const { locations, code_flows, stacks } = onlyDraft(
     decodeCtis(
       ctis([

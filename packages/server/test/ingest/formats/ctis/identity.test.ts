@@ -102,7 +102,7 @@ test('a control that a finding is mapped to is not what the finding is about', (
   assert.equal(distinct(resources), 2);
 });
 
-test('a path beside a web address takes nothing from what the address says', () => {
+test('a web address and the path beside it both tell findings apart', () => {
   const pages = [1, 2].map((n) => ({
     message: 'sqli',
     location: { path: 'index.php' },

@@ -132,7 +132,7 @@ test('what an evidence item marks as sensitive is nowhere to be seen, in any typ
   );
 });
 
-test('a finding that can be called nothing is rejected without its secret', () => {
+test('the rejection of a finding without title, message and rule doesn’t show its secret', () => {
   const value = 'AKIAIOSFODNN7EXAMPLE';
   const finding = { type: 'secret', severity: value, location: { snippet: value } };
   const text = visibleText(ctis([finding]));
@@ -195,7 +195,7 @@ test('pointers lead where RFC 6901 says, and to nothing else', () => {
   }
 });
 
-test('a value that can be nothing else is masked in identifiers, too', () => {
+test('a value that can’t be an ordinary word is masked in identifiers, too', () => {
   const value = 'AKIAIOSFODNN7EXAMPLE';
   const location = { path: `dump/${value}.txt`, start_line: 1, snippet: value };
   const finding = {
@@ -249,7 +249,7 @@ test('no URL brings credentials with it, wherever it stands', () => {
   assert.equal(text.split(shown).length - 1, 7);
 });
 
-test('of the parameters of an endpoint only names are carried', () => {
+test('only the names of an endpoint’s parameters are kept', () => {
   const endpoint = {
     origin: 'https://shop.example',
     path: '/a?x=1',

@@ -122,7 +122,7 @@ test('a member that should be an object and is none is put aside; null and empty
   assert.deepEqual(warnings, ['wrong_type /vulnerability']);
 });
 
-test('unknown members are warned about at any depth, and stay where all that is there is kept', () => {
+test('unknown members are warned about at any depth, and stay in objects that are kept whole', () => {
   const sent = { data_flow: { sources: [{ 'a/b': 1 }] }, vulnerability: { layer: { size: 3 } } };
   const { object, warnings } = read('finding', sent);
   assert.deepEqual(object, {
@@ -342,7 +342,7 @@ test('one entry where a list is expected, and a list of one where an object is, 
   );
 });
 
-test('what has another shape is kept under properties, credentials in it masked', () => {
+test('a value of another shape is kept under properties, with its credentials masked', () => {
   const { object, warnings } = read('finding', {
     location: [{ path: 'a.c' }, { path: 'b.c' }],
     stacks: 5,
@@ -368,7 +368,7 @@ test('a line or column that is no whole number is kept aside with a warning', ()
   assert.deepEqual(warnings, ['out_of_range /start_column']);
 });
 
-test('where no word says how bad it is, the first CVSS score of any source does', () => {
+test('without a word for the severity, the first CVSS score of any source decides', () => {
   const draft = (scores: object[]) =>
     onlyDraft(decodeCtis(ctis([{ ...FINDING, severity: 'unknown', scores }]), {}));
   const cvss = { system: 'cvss', version: '3.1', value: 9.8 };

@@ -125,7 +125,7 @@ test('files of roots that have nothing to do with each other are told apart by b
   assert.equal(path('LOGSROOT', logs), '%LOGSROOT%/a.c');
 });
 
-test('what the tool ran in is the checkout only where no base id says what is', () => {
+test('the directory that the tool ran in is the checkout only where no base id names the checkout', () => {
   const invocations = ['one', 'two'].map((folder) => ({
     workingDirectory: { uri: `file:///srv/job-17/${folder}` },
   }));
@@ -136,7 +136,7 @@ test('what the tool ran in is the checkout only where no base id says what is', 
   assert.equal(pathAt(uri, { invocations, originalUriBaseIds: bases('src') }), '%PWD%/two/a.c');
 });
 
-test('what is below a base on the web is an address, unless the web shows a repository there', () => {
+test('a file below a base on the web is an address, unless the web shows a repository there', () => {
   const on = (uri: string, id: string, file = 'login.php', more: object = {}) =>
     draftAt(at(file, undefined, { uriBaseId: id }), {
       originalUriBaseIds: { [id]: { uri }, SUB: { uri: 'app/', uriBaseId: id } },
@@ -196,7 +196,7 @@ test('the root of the machine as base id is a root like any other', () => {
   assert.equal(path('home/runner/work/shop/shop/a.tf'), 'a.tf');
 });
 
-test('an index leads to the artifact, a uri of its own goes first', () => {
+test('an index leads to the artifact, a uri of the location comes first', () => {
   const artifacts = [{ location: { uri: 'src/listed.c' } }];
   assert.equal(
     draftAt({ physicalLocation: { artifactLocation: { index: 0 } } }, { artifacts }).path,
@@ -209,14 +209,14 @@ test('an index leads to the artifact, a uri of its own goes first', () => {
   );
 });
 
-test('what names no file is no path, and the finding stays', () => {
+test('a text that names no file is no path, and the finding stays', () => {
   for (const uri of ['', ' ', 'no file associated with this alert', 'unknown-file'])
     assert.equal(pathAt(uri), null);
   assert.equal(draftAt({}).path, null);
   assert.equal(draftAt(null).path, null);
 });
 
-test('a web address stays one, without user, query and fragment', () => {
+test('a web address stays an address, without user, query and fragment', () => {
   const draft = draftAt(
     at('https://ada:pw@shop.test/orders/7?token=abc&q=1#top', { startLine: 3 }),
   );

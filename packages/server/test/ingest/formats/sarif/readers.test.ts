@@ -17,7 +17,7 @@ function readersOf(lists: readonly (readonly [string, ResultList, number])[]): R
   return new RunReaders(byList, counts, new Warnings());
 }
 
-test('a run that is behind holds nothing', () => {
+test('a run whose results have been read holds nothing', () => {
   const lists = Array.from(
     { length: 1000 },
     (_, index) => [`/runs/${index}/results`, { run: {}, place }, 2] as const,
@@ -30,7 +30,7 @@ test('a run that is behind holds nothing', () => {
   }
 });
 
-test('a run whose results stand in several lists has one reader, until the last of them is behind', () => {
+test('a run whose results stand in several lists has one reader, until the last list has been read', () => {
   const [one, two, three]: ResultList[] = [1, 2, 3].map(() => ({ run: {}, place }));
   assert.ok(one !== undefined && two !== undefined && three !== undefined);
   const readers = readersOf([
@@ -50,7 +50,7 @@ test('a run whose results stand in several lists has one reader, until the last 
   assert.equal(readers.held, 1);
 });
 
-test('what a rule is warned of is told once per run, though its results come in two lists', () => {
+test('a warning about a rule is told once per run, though its results come in two lists', () => {
   const results = (at: string) => [{ ruleId: 'r', message: { text: at } }];
   const rules = [{ id: 'r', name: 'a\0b' }];
   const run = (guid: string) => ({

@@ -99,7 +99,7 @@ test('a file in Base64 is read where it is UTF-8, and nowhere else', () => {
   }
 });
 
-test('a column far into one long line is counted as well, and behind its end', () => {
+test('a column far into a long line is counted as well, and so is one behind its end', () => {
   const char = fc.constantFrom('😀', 'é', 'x', '\ud800');
   const long = fc.string({ unit: char, minLength: 500, maxLength: 1500 });
   fc.assert(
@@ -112,7 +112,7 @@ test('a column far into one long line is counted as well, and behind its end', (
   );
 });
 
-test('of a long line a result has what stands around its column, wherever that is', () => {
+test('a result gets the text around its column from a long line, wherever the column is', () => {
   const snippetAt = (text: string, region: object): string => {
     const place = placeOf({ startLine: 1, ...region }, embedded({ text }, UNITS));
     return place?.snippet ?? '';
@@ -134,7 +134,7 @@ test('of a long line a result has what stands around its column, wherever that i
   assert.equal(snippetAt(`${'x'.repeat(2000)}\ny`, {}), 'x'.repeat(2000));
 });
 
-test('an offset far into one long line is found as well', () => {
+test('an offset far into a long line is found as well', () => {
   const text = `${'😀é'.repeat(5000)}x${'a'.repeat(5000)}`;
   const column = (region: object) => placeOf(region, embedded({ text }, POINTS))?.start_column;
   assert.equal(column({ charOffset: 10_000 }), 15_001);
@@ -164,14 +164,14 @@ test('any offset leads to the line and column at which its character stands', ()
   );
 });
 
-test('what a region says is the message of a location that says nothing', () => {
+test('a location without a message has the message of its region', () => {
   const region = { startLine: 1, message: { text: 'here' } };
   assert.equal(placeOf(region)?.message, 'here');
   const locations = [{ ...(at('a.c', region) as object), message: { text: 'there' } }];
   assert.equal(detailOfResult({ locations }).locations?.[0]?.message, 'there');
 });
 
-test('where the line is not there, the place says what its columns count', () => {
+test('a place whose line is missing names the unit of its columns', () => {
   const region = { startColumn: 5, endColumn: 9 };
   assert.deepEqual(columns(region, POINTS), [5, 9, 'unicode_code_points']);
   assert.deepEqual(columns(region, UNITS), [5, 9, undefined]);
@@ -188,7 +188,7 @@ test('the finding’s own column is the same as its place’s', () => {
   assert.equal(draft.startColumn, 6);
 });
 
-test('a region that only has offsets keeps them; -1 is none', () => {
+test('a region that only has offsets keeps them; -1 is no offset', () => {
   assert.deepEqual(placeOf({ charOffset: 12, charLength: 3, byteOffset: -1 }), {
     path: 'a.c',
     char_offset: 12,

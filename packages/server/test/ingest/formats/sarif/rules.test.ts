@@ -183,7 +183,7 @@ test('words and scores of tools map to severities, the source beside them', () =
   }
 });
 
-test('a level in another case is that level, one that names a severity decides it', () => {
+test('a level in another case is that level, and a level that names a severity decides the severity', () => {
   const severity = (level: unknown, more: object = {}) => {
     const draft = oneResult({ level, ...more });
     return [draft.severity, draft.detail.level];
@@ -221,7 +221,7 @@ test('a policy goes before the invocation and the rule, for the rules of its own
   assert.equal(oneResult(named, elsewhere).detail.level, 'error');
 });
 
-test('the words of a rule that its component doesn’t describe are looked for in that component', () => {
+test('messages of a rule that its component doesn’t describe are looked for in that component', () => {
   const strings = (value: string) => ({ globalMessageStrings: { x: { text: value } } });
   const tool = {
     driver: { name: 'Tool', ...strings('driver') },

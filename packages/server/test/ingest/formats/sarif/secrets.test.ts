@@ -154,7 +154,7 @@ test('a different secret is hidden wherever a result can hold one', () => {
   assert.equal(draft.detail.web_response !== undefined, true);
 });
 
-test('what has the form of a credential is hidden though nothing says that it is one', () => {
+test('a text in the form of a credential is hidden though nothing calls it one', () => {
   const values = [
     `AKIA${'Q7'.repeat(8)}`,
     `xoxb-${'1a'.repeat(10)}`,
