@@ -45,7 +45,7 @@ export type ReadItem =
   | { readonly outcome: 'finding'; readonly draft: ReadDraft };
 
 /** A list beside the findings: its usable entries, and the rejected ones. */
-export interface FrameList<T> {
+export interface EntryList<T> {
   readonly usable: readonly T[];
   readonly rejections: readonly Located[];
 }
@@ -64,11 +64,11 @@ export type ReadEndpoint = Omit<EndpointDraft, 'document'> & {
  */
 export interface DecodedReport
   extends Omit<Report, 'warnings' | 'pass' | 'contextOf' | 'assets' | 'listIndexes'> {
-  readonly assets: FrameList<ReadAsset>;
+  readonly assets: EntryList<ReadAsset>;
   readonly listedAssets: number;
-  readonly components: FrameList<ComponentDraft>;
-  readonly relationships: FrameList<RelationshipDraft>;
-  readonly endpoints: FrameList<ReadEndpoint>;
+  readonly components: EntryList<ComponentDraft>;
+  readonly relationships: EntryList<RelationshipDraft>;
+  readonly endpoints: EntryList<ReadEndpoint>;
   readonly warnings: readonly Located[];
   readonly warningsByCode: Readonly<Record<string, number>>;
   items(): Generator<ReadItem, void, undefined>;
@@ -209,7 +209,7 @@ function assetsOf(
   reader: ListReader<AssetEntry> | null,
   scanned: Scanned,
   warnings: Warnings,
-): FrameList<ReadAsset> {
+): EntryList<ReadAsset> {
   const byRow = new Map<number, ReadAsset>();
   for (const entry of againOf(reader, itemIndex, scanned, warnings)) {
     const row = names.find(entry) ?? -1;
@@ -236,7 +236,7 @@ const bareAsset = ({ kind, value }: NamedAsset): ReadAsset => ({
 function componentsOf(
   reader: ListReader<ComponentEntry> | null,
   items: readonly ScannedItem[],
-): { list: FrameList<ComponentDraft>; told: Warnings[] } {
+): { list: EntryList<ComponentDraft>; told: Warnings[] } {
   const itemIndex = new ComponentIndex();
   const edgeWarnings = new Warnings();
   if (reader !== null) items.forEach(takingEntries(reader, itemIndex, onDefect));
