@@ -8,7 +8,8 @@ import { limits } from '@muster/contract/plain';
 import { maskSaid } from '../../redact/masking.rules.ts';
 import { preview, stringOf } from '../../json/json.decode.ts';
 
-export const NOTHING = {
+/** A summary of a run that states nothing. */
+export const EMPTY_SUMMARY = {
   tool_version: null,
   automation_id: null,
   automation_guid: null,
@@ -25,7 +26,8 @@ export const NOTHING = {
   scope: null,
 };
 
-export function wordOf(value: unknown): string | null {
+/** The value as a text of a summary: masked and cut; null when it is no text. */
+export function summaryTextOf(value: unknown): string | null {
   const text = stringOf(value)?.trim();
   return text === undefined ? null : preview(maskSaid(text.slice(0, 2048)), limits.nameCharsMax);
 }

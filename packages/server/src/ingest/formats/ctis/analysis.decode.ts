@@ -69,7 +69,7 @@ export function analysisOf(
       Array.isArray(report.findings) &&
       toolName !== null &&
       !beside.isAmbiguous &&
-      saysWhose(report, metadata, branch),
+      namesAssetAndBranch(report, metadata, branch),
   };
 }
 
@@ -80,7 +80,11 @@ const isLost = (sent: unknown, read: unknown): boolean => !isBlank(sent) && isBl
  * False when the members that name asset or branch can't be read: the report may then lack findings
  * only because they belong elsewhere.
  */
-function saysWhose(report: JsonObject, metadata: JsonObject, branch: JsonObject): boolean {
+function namesAssetAndBranch(
+  report: JsonObject,
+  metadata: JsonObject,
+  branch: JsonObject,
+): boolean {
   const sent = objectOf(metadata.branch);
   return !(
     isLost(report.metadata, objectOf(report.metadata)) ||

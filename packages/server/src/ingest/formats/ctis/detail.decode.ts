@@ -44,7 +44,7 @@ const EVIDENCE_CHARS_MAX = 64 * 1024;
 const TAG_CHARS_MAX = 100;
 
 /** The facts about a finding from which its detail is made. */
-export interface Judged {
+export interface FindingFacts {
   readonly parts: FindingParts;
   readonly subject: CtisSubject;
   readonly location: CtisPlace;
@@ -56,12 +56,12 @@ export interface Judged {
 }
 
 /** The detail of one finding. */
-export function detailOf(judged: Judged, pass: CtisPass): FindingDetail {
-  const { parts, subject, location, fingerprints, isSecret } = judged;
+export function detailOf(known: FindingFacts, pass: CtisPass): FindingDetail {
+  const { parts, subject, location, fingerprints, isSecret } = known;
   const { finding } = parts;
   const { warnings } = pass;
   const word = stringOf(finding.severity);
-  const detail: FindingDetail = { severity_from: judged.severityFrom };
+  const detail: FindingDetail = { severity_from: known.severityFrom };
   const raw: [string, string | number][] = word === null ? [] : [['severity', preview(word, 64)]];
   const score = numberOf(parts.vulnerability?.cvss_score);
   if (score !== null && score !== 0) raw.push(['cvss_score', score]);
@@ -80,7 +80,7 @@ export function detailOf(judged: Judged, pass: CtisPass): FindingDetail {
   }
   if (fingerprints.recipe !== null) detail.fingerprint_recipe = fingerprints.recipe;
   if (fingerprints.ignored !== null) detail.fingerprints_ignored = fingerprints.ignored;
-  addObjects(detail, judged, pass);
+  addObjects(detail, known, pass);
   return detail;
 }
 
@@ -198,8 +198,8 @@ function suppressionDetail(suppression: JsonObject, pass: CtisPass): DetailSuppr
 }
 
 /** Adds CTIS's own objects, within one budget for the finding. */
-function addObjects(detail: FindingDetail, judged: Judged, pass: CtisPass): void {
-  const { parts, pointer } = judged;
+function addObjects(detail: FindingDetail, known: FindingFacts, pass: CtisPass): void {
+  const { parts, pointer } = known;
   const { finding } = parts;
   const { warnings } = pass;
   const budget = newBudget();

@@ -47,7 +47,7 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
   const shown = hidden === null ? raw : withoutHidden(raw, hidden);
   const finding = readObject('finding', shown, pointer, warnings) ?? {};
   const parts = partsOf(finding, pointer, warnings);
-  const reason = noProblem(parts);
+  const reason = reasonForNoProblem(parts);
   if (reason !== null) return { outcome: 'not_problem', pointer, reason };
   const ruleId = ruleIdOf(parts);
   const title =
@@ -57,21 +57,21 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
     const rejection = { pointer: `${pointer}/title`, code: 'title_missing', detail };
     return { outcome: 'rejected', rejection };
   }
-  const named = {
+  const titled = {
     parts,
     ruleId,
     title: title.trim(),
     hidden,
-    unmasked: unmaskedSaid(raw, finding),
+    unmasked: unmaskedMessage(raw, finding),
   };
-  return { outcome: 'finding', draft: draftOf(named, pointer, pass) };
+  return { outcome: 'finding', draft: draftOf(titled, pointer, pass) };
 }
 
 /**
  * The message as it was sent, where masking changed it; null where it is the same. The masked words
  * may be all that tells one secret from another.
  */
-function unmaskedSaid(raw: JsonObject, shown: JsonObject): string | null {
+function unmaskedMessage(raw: JsonObject, shown: JsonObject): string | null {
   const [own, masked] = [raw, shown].map(
     (one) => stringOf(one.message) ?? stringOf(one.description),
   );
@@ -79,7 +79,7 @@ function unmaskedSaid(raw: JsonObject, shown: JsonObject): string | null {
 }
 
 /** A finding that has a title. */
-interface Named {
+interface TitledFinding {
   readonly parts: FindingParts;
   readonly ruleId: string | null;
   readonly title: string;
@@ -88,17 +88,17 @@ interface Named {
   readonly unmasked: string | null;
 }
 
-function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
-  const { parts, ruleId, title, hidden, unmasked } = named;
+function draftOf(titled: TitledFinding, pointer: string, pass: CtisPass): FindingDraft {
+  const { parts, ruleId, title, hidden, unmasked } = titled;
   const { warnings, targets } = pass;
   const { finding } = parts;
   const type = typeOf(parts, pointer, warnings);
   const location = readLocation(finding, pass);
-  const said = stringOf(finding.message) ?? stringOf(finding.description) ?? title;
+  const message = stringOf(finding.message) ?? stringOf(finding.description) ?? title;
   const isSecret = hidden?.isSecret === true;
   warnSuppression(parts.suppression, pointer, warnings);
   const secret = isSecret ? { value: hidden.identity ?? unmasked } : null;
-  const subject = subjectOf(parts, type, ruleId ?? '', location, said, secret);
+  const subject = subjectOf(parts, type, ruleId ?? '', location, message, secret);
   const { severity, from } = severityOf(parts, pointer, warnings);
   const secrets = hidden?.own ?? [];
   const fields: FingerprintFields = {
@@ -106,12 +106,12 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     ruleId: ruleId ?? '',
     location,
     title,
-    said,
+    message,
     secrets,
     isSecret,
   };
   const fingerprints = readFingerprints(fields, warnings);
-  const judged = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
+  const known = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
   return {
     pointer,
     analysis: 0,
@@ -123,7 +123,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     path: location.path,
     startLine: location.startLine,
     startColumn: location.startColumn,
-    message: warnings.text(maskSaid(said), limits.messageCharsMax),
+    message: warnings.text(maskSaid(message), limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
     identity: {
@@ -134,7 +134,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     also: () => pass.warnings.quietly(() => duplicateKeyTexts(finding, subject, location, pass)),
     suppressed: isSuppressed(parts.suppression),
     ...suppressionEnd(parts.suppression, pointer, warnings),
-    detail: () => detailOf(judged, pass),
+    detail: () => detailOf(known, pass),
   };
 }
 
@@ -142,7 +142,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
  * The reason why the entry reports no problem; null when it reports one. `status` is a hint and
  * decides nothing.
  */
-function noProblem(parts: FindingParts): string | null {
+function reasonForNoProblem(parts: FindingParts): string | null {
   const kind = stringOf(parts.finding.kind)?.trim().toLowerCase() ?? '';
   if (NO_PROBLEM_KINDS.has(kind)) return `kind ${kind}`;
   const result = stringOf(parts.compliance?.result)?.trim().toLowerCase() ?? '';

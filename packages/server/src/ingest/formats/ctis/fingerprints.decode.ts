@@ -19,7 +19,7 @@ export interface FingerprintFields {
   readonly ruleId: string;
   readonly location: CtisPlace;
   readonly title: string;
-  readonly said: string;
+  readonly message: string;
   /** The values that the finding hides, for recipes that hash them. */
   readonly secrets: readonly string[];
   readonly isSecret: boolean;
@@ -68,7 +68,7 @@ function baseOf(fingerprint: string, warnings: Warnings): string {
 
 /** The members that the recipes hash, as the report states them. */
 function recipeFieldsOf(fields: FingerprintFields): RecipeFields {
-  const { parts, ruleId, location, title, said, secrets } = fields;
+  const { parts, ruleId, location, title, message, secrets } = fields;
   const { finding, vulnerability, misconfiguration, compliance } = parts;
   const raw = objectOf(finding.location);
   const network = objectOf(finding.network);
@@ -82,7 +82,7 @@ function recipeFieldsOf(fields: FingerprintFields): RecipeFields {
     path,
     rule: stringOf(finding.rule_id) ?? ruleId,
     title: stringOf(finding.title) ?? title,
-    message: said,
+    message,
     startLine: location.startLine ?? 0,
     endLine: positionOf(raw?.end_line) ?? 0,
     snippet: location.snippet ?? '',

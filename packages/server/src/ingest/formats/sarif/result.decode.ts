@@ -53,26 +53,26 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
   }
   const rule = run.rules.of(result);
   const location = firstLocation(result, run);
-  const own = messageText(result.message, rule);
-  const said = own ?? rule.title ?? stringOf(rule.detail?.description);
-  if (said === null && rule.id === '' && location === null) {
+  const ownText = messageText(result.message, rule);
+  const text = ownText ?? rule.title ?? stringOf(rule.detail?.description);
+  if (text === null && rule.id === '' && location === null) {
     const detail = 'The result has neither message, rule nor location: nothing tells what it is.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_empty', detail } };
   }
-  if (own === null) {
+  if (ownText === null) {
     const detail = 'A result has no message; what its rule says stands in for it.';
     run.warnings.warn(`${pointer}/message`, 'message_missing', detail);
   }
-  const message = said ?? (rule.id === '' ? 'A result without a message.' : rule.id);
+  const message = text ?? (rule.id === '' ? 'A result without a message.' : rule.id);
   const subject = subjectOf(result, run.place.tool, rule, location, message, run);
-  const read = { pointer, rule, location, message, subject, hasSecret: () => false };
+  const facts = { pointer, rule, location, message, subject, hasSecret: () => false };
   const isSecret = subject.type === 'secret';
-  const draft = isSecret ? draftOfSecret(result, read, run) : draftOf(result, read, run);
+  const draft = isSecret ? draftOfSecret(result, facts, run) : draftOf(result, facts, run);
   return { outcome: 'finding', draft };
 }
 
 /** The facts about a result from which its draft is made. */
-interface Known {
+interface ResultFacts {
   readonly pointer: string;
   readonly rule: RuleFacts;
   readonly location: ReadLocation | null;
@@ -86,46 +86,47 @@ interface Known {
  * The draft of a result about a secret. All but the identity is read anew, from a copy without the
  * secret.
  */
-function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
-  const { rule, location, message } = known;
+function draftOfSecret(result: JsonObject, facts: ResultFacts, run: SarifRun): FindingDraft {
+  const { rule, location, message } = facts;
   const openly = [rule.id, rule.name, rule.title, location?.place.path].join('\n');
   const values = secretValuesOf(result, location?.snippet ?? null, message, openly);
   const shown = withoutSecrets(result, values);
-  const said = messageText(shown.message, known.rule);
-  const read = {
-    ...known,
+  const ownText = messageText(shown.message, facts.rule);
+  const shownFacts = {
+    ...facts,
     location: firstLocation(shown, run),
-    message: said ?? known.message,
+    message: ownText ?? facts.message,
     hasSecret: (text: string) => showsSecret(text, values),
   };
-  const draft = draftOf(shown, read, run);
+  const draft = draftOf(shown, shownFacts, run);
   const detail = () => withoutSecretNames(draft.detail(), values) as JsonObject;
   return { ...draft, detail };
 }
 
-function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
+function draftOf(result: JsonObject, facts: ResultFacts, run: SarifRun): FindingDraft {
   const { warnings } = run;
-  const { pointer, rule, location, subject } = known;
+  const { pointer, rule, location, subject } = facts;
   const configured = run.configured(result, rule);
   const { level, from } = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
   const odd = oddLevel(result.level);
-  const bag = readSaid(properties, tagsOf(properties));
-  const saidSeverity = odd === null ? bag : { ...bag, raw: [...bag.raw, odd.raw] };
-  const decided = severityOf(rule.said, saidSeverity, level, from);
+  const inBag = readSaid(properties, tagsOf(properties));
+  const stated = odd === null ? inBag : { ...inBag, raw: [...inBag.raw, odd.raw] };
+  const decided = severityOf(rule.said, stated, level, from);
+  // A level outside of the standard counts only where the level decides.
   const isOdd = odd !== null && decided.from === 'level';
   const verdict = isOdd ? { severity: odd.severity, from: 'level' } : decided;
   const fingerprints = usableFingerprints(
     [objectOf(result.fingerprints), objectOf(result.partialFingerprints)],
-    known.hasSecret,
+    facts.hasSecret,
   );
   const suppressions = suppressionsOf(result, rule, run, subject.type === 'secret');
-  const message = warnings.text(maskSaid(known.message), limits.messageCharsMax);
-  const read = {
+  const message = warnings.text(maskSaid(facts.message), limits.messageCharsMax);
+  const known = {
     rule,
     subject,
     verdict,
-    said: saidSeverity,
+    said: stated,
     level,
     rank: configured?.rank ?? rule.rank,
     suppressions,
@@ -155,7 +156,7 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
     ...endOf(suppressions),
     also: () => warnings.quietly(() => duplicateKeyTexts(result, rule, location, subject, run)),
-    detail: () => detailOf(result, read, run),
+    detail: () => detailOf(result, known, run),
   };
 }
 

@@ -27,7 +27,7 @@ import {
   withExternals,
 } from './read/external.decode.ts';
 import { healthOf } from './read/health.decode.ts';
-import { type ResultList, RunReaders } from './read/readers.decode.ts';
+import { type ListOwner, RunReaders } from './read/readers.decode.ts';
 import { decodeResult } from './result.decode.ts';
 import type { RunPlace } from './read/run.decode.ts';
 import { analysisOf, assetOf } from './read/run-analysis.decode.ts';
@@ -60,21 +60,21 @@ export function openSarif(
   });
   const { byRun: externals, unplaced, isWhole } = externalsByRun(log, runs, counts, warnings);
   // A part that can't be read may be a run of any analysis, or tell how such a run went.
-  const isRead = isWhole && !runs.includes(null);
+  const isAllRead = isWhole && !runs.includes(null);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new AssetNames();
   const listIndexes = newListIndexes(assets);
-  const lists = new Map<string, ResultList>();
+  const lists = new Map<string, ListOwner>();
   for (const [index, own] of runs.entries()) {
     if (own === null) continue;
     const pointer = `/runs/${index}`;
     const beside = externals.get(own) ?? [];
     const run = withExternals(own, beside);
     const parts = [{ pointer, raw: own }, ...beside];
-    const went = readHealth(parts, run, warnings);
+    const health = readHealth(parts, run, warnings);
     const asset = assetOf(run, context, warnings);
     const assetIndex = asset === null ? null : assets.add(asset);
-    const draft = analysisOf(run, context, assetIndex, isRead ? went : NOT_READ, warnings);
+    const draft = analysisOf(run, context, assetIndex, isAllRead ? health : UNREADABLE, warnings);
     const { tool, category, branch } = draft;
     const place: RunPlace = {
       tool,
@@ -82,12 +82,12 @@ export function openSarif(
       asset: assetIndex,
       repository: asset?.kind === 'repository' ? asset.value : null,
     };
-    const owner: ResultList = { run, place };
+    const owner: ListOwner = { run, place };
     for (const part of parts) {
       if (Array.isArray(part.raw.results)) lists.set(`${part.pointer}/results`, owner);
     }
   }
-  const contexts = new Map<ResultList | undefined, string>();
+  const contexts = new Map<ListOwner | undefined, string>();
   const report = {
     format: 'sarif' as const,
     version: String(log.version),
@@ -98,9 +98,9 @@ export function openSarif(
     listIndexes,
     contextOf: (list: string) => {
       const owner = lists.get(list);
-      const context = contexts.get(owner) ?? contextOf(owner);
-      contexts.set(owner, context);
-      return context;
+      const hash = contexts.get(owner) ?? contextOf(owner);
+      contexts.set(owner, hash);
+      return hash;
     },
     placeOf: (list: string) => lists.get(list)?.place ?? null,
     warnings,
@@ -121,7 +121,7 @@ export function openSarif(
  * envelope alone.
  */
 function newPass(
-  lists: ReadonlyMap<string, ResultList>,
+  lists: ReadonlyMap<string, ListOwner>,
   unplaced: ReadonlySet<string>,
   counts: ItemCounts,
 ): ItemPass {
@@ -158,9 +158,9 @@ const PASSING = [
 /**
  * A hash of everything in a run that decides how its results are read; '' for a list without a run.
  */
-function contextOf(list: ResultList | undefined): string {
-  if (list === undefined) return '';
-  const { run, place } = list;
+function contextOf(owner: ListOwner | undefined): string {
+  if (owner === undefined) return '';
+  const { run, place } = owner;
   const lasting = Object.entries(run).filter(([name]) => !PASSING.includes(name));
   // §3.20: an invocation's configuration and directory decide; its times and arguments differ each
   // time.
@@ -224,15 +224,15 @@ function logOf(document: unknown, warnings: Warnings): JsonObject {
   throw new DocumentRefused('unsupported_sarif_version', '/version', detail);
 }
 
-type Went = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
+type RunHealth = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
 
-const NOT_READ: Went = { succeeded: false, listed: false };
+const UNREADABLE: RunHealth = { succeeded: false, listed: false };
 
 /**
  * How a run went, by all its parts: the run itself, then the external properties beside it. Warns
  * about everything that isn't as it should be.
  */
-function readHealth(parts: readonly External[], run: JsonObject, warnings: Warnings): Went {
+function readHealth(parts: readonly External[], run: JsonObject, warnings: Warnings): RunHealth {
   const [own, ...beside] = parts as [External, ...External[]];
   checkRun(own.raw, run.tool, own.pointer, warnings);
   const hasList = hasResults(parts, warnings);
@@ -242,9 +242,9 @@ function readHealth(parts: readonly External[], run: JsonObject, warnings: Warni
   let succeeded = !missing.has('invocations') && !missing.has('conversion');
   for (const part of parts) {
     checkBelow(part === own ? 'run' : 'external', part.raw, part.pointer, warnings);
-    const health = healthOf({ ...part.raw, tool: run.tool });
-    succeeded &&= health.succeeded;
-    for (const trouble of health.troubles) {
+    const partHealth = healthOf({ ...part.raw, tool: run.tool });
+    succeeded &&= partHealth.succeeded;
+    for (const trouble of partHealth.troubles) {
       warnings.warn(`${part.pointer}${trouble.pointer}`, trouble.code, trouble.detail);
     }
   }

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Warnings } from '../../../../src/ingest/json/warnings.decode.ts';
 import {
-  type ResultList,
+  type ListOwner,
   RunReaders,
 } from '../../../../src/ingest/formats/sarif/read/readers.decode.ts';
 import { decodeSarif, drafts } from '../readers.ts';
 
 const place = { tool: 'tool', analysis: 0, asset: null, repository: null };
 
-function readersOf(lists: readonly (readonly [string, ResultList, number])[]): RunReaders {
+function readersOf(lists: readonly (readonly [string, ListOwner, number])[]): RunReaders {
   const byList = new Map(lists.map(([list, owner]) => [list, owner]));
   const counts = new Map(lists.map(([list, , count]) => [list, count]));
   return new RunReaders(byList, counts, new Warnings());
@@ -31,7 +31,7 @@ test('a run whose results have been read holds nothing', () => {
 });
 
 test('a run whose results stand in several lists has one reader, until the last list has been read', () => {
-  const [one, two, three]: ResultList[] = [1, 2, 3].map(() => ({ run: {}, place }));
+  const [one, two, three]: ListOwner[] = [1, 2, 3].map(() => ({ run: {}, place }));
   assert.ok(one !== undefined && two !== undefined && three !== undefined);
   const readers = readersOf([
     ['/inlineExternalProperties/0/results', one, 1],

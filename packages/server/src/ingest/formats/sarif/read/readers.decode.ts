@@ -9,25 +9,25 @@ import type { JsonObject } from '../../../json/json.decode.ts';
 import { type RunPlace, SarifRun } from './run.decode.ts';
 
 /** The run that a list of results belongs to. */
-export interface ResultList {
+export interface ListOwner {
   readonly run: JsonObject;
   readonly place: RunPlace;
 }
 
 export class RunReaders {
-  readonly #lists: ReadonlyMap<string, ResultList>;
+  readonly #lists: ReadonlyMap<string, ListOwner>;
   readonly #warnings: Warnings;
-  readonly #readers = new Map<ResultList, SarifRun>();
+  readonly #readers = new Map<ListOwner, SarifRun>();
   /** For each run, the number of its lists with items that weren't begun yet. */
-  readonly #ahead = new Map<ResultList, number>();
+  readonly #ahead = new Map<ListOwner, number>();
   readonly #begun = new Set<string>();
   #current: {
     readonly list: string;
-    readonly owner: ResultList;
+    readonly owner: ListOwner;
     readonly reader: SarifRun;
   } | null = null;
 
-  constructor(lists: ReadonlyMap<string, ResultList>, counts: ItemCounts, warnings: Warnings) {
+  constructor(lists: ReadonlyMap<string, ListOwner>, counts: ItemCounts, warnings: Warnings) {
     this.#lists = lists;
     this.#warnings = warnings;
     for (const [list, owner] of lists) {
@@ -43,7 +43,7 @@ export class RunReaders {
   /** The reader of the run that the list belongs to. */
   of(list: string): SarifRun {
     if (this.#current?.list === list) return this.#current.reader;
-    const owner = this.#lists.get(list) as ResultList;
+    const owner = this.#lists.get(list) as ListOwner;
     const last = this.#current?.owner;
     if (last !== undefined && last !== owner && (this.#ahead.get(last) ?? 0) <= 0) {
       this.#readers.delete(last);

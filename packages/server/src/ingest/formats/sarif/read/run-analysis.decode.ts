@@ -13,14 +13,14 @@ import { withoutCredentials } from '../../common/web.rules.ts';
 import { branchName, contextAsset } from '../../common/sender-context.rules.ts';
 
 /**
- * The analysis of one run; `went` is how the run went. Runs of one tool and category are merged
+ * The analysis of one run; `health` is how the run went. Runs of one tool and category are merged
  * later.
  */
 export function analysisOf(
   run: JsonObject,
   context: UploadContext,
   asset: number | null,
-  went: Pick<AnalysisDraft, 'succeeded' | 'listed'>,
+  health: Pick<AnalysisDraft, 'succeeded' | 'listed'>,
   warnings: Warnings,
 ): AnalysisDraft {
   const driver = objectOf(objectOf(run.tool)?.driver);
@@ -47,8 +47,8 @@ export function analysisOf(
     claimsDefaultBranch: (context.defaultBranch ?? said.defaultBranch) === true,
     commitSha: commit === null ? null : warnings.text(commit, limits.nameCharsMax),
     coverage: context.coverage ?? said.coverage ?? 'full',
-    succeeded: went.succeeded,
-    listed: went.listed && saysWhose(run),
+    succeeded: health.succeeded,
+    listed: health.listed && namesItsAnalysis(run),
   };
 }
 
@@ -56,7 +56,11 @@ export function analysisOf(
  * False when the members that name tool, category, asset or branch are missing or can't be read:
  * the run may then lack findings only because they belong elsewhere. Warnings tell the places.
  */
-function saysWhose({ tool, automationDetails, versionControlProvenance }: JsonObject): boolean {
+function namesItsAnalysis({
+  tool,
+  automationDetails,
+  versionControlProvenance,
+}: JsonObject): boolean {
   const isText = (value: unknown) =>
     value === undefined || value === null || typeof value === 'string';
   const details = automationDetails ?? {};
