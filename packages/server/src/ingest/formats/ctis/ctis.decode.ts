@@ -61,6 +61,7 @@ export function openCtis(
   const scan = scanOf(context, stringOf(objectOf(report.tool)?.name) ?? '');
   const stated =
     contextAsset(context, warnings) ?? (scan === null ? null : contextAsset(scan.said, warnings));
+  // True when the findings must be looked at before their assets are known.
   let looks = false;
   return {
     lists: Array.isArray(report.findings) ? [`${base}/findings`] : [],

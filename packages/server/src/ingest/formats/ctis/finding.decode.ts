@@ -45,6 +45,7 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
   const raw = objectOf(value) ?? {};
   const hidden = hiddenOf(raw);
   const shown = hidden === null ? raw : withoutHidden(raw, hidden);
+  // From here on only the copy without secrets is read.
   const finding = readObject('finding', shown, pointer, warnings) ?? {};
   const parts = partsOf(finding, pointer, warnings);
   const reason = reasonForNoProblem(parts);

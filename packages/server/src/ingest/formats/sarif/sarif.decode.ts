@@ -59,7 +59,7 @@ export function openSarif(
     return null;
   });
   const { byRun: externals, unplaced, isWhole } = externalsByRun(log, runs, counts, warnings);
-  // A part that can't be read may be a run of any analysis, or tell how such a run went.
+  // A part that can't be read may be about any of the runs: then none of them may close findings.
   const isAllRead = isWhole && !runs.includes(null);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new AssetNames();
@@ -224,8 +224,10 @@ function logOf(document: unknown, warnings: Warnings): JsonObject {
   throw new DocumentRefused('unsupported_sarif_version', '/version', detail);
 }
 
+/** Whether a run succeeded, and whether its list of results is the whole one. */
 type RunHealth = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
 
+/** The health of every run in a log with a part that can't be read. */
 const UNREADABLE: RunHealth = { succeeded: false, listed: false };
 
 /**

@@ -8,7 +8,7 @@ import type { Warnings } from '../../../json/warnings.decode.ts';
 import type { JsonObject } from '../../../json/json.decode.ts';
 import { type RunPlace, SarifRun } from './run.decode.ts';
 
-/** The run that a list of results belongs to. */
+/** The owner of a list of results: its run, and the run's place in the envelope. */
 export interface ListOwner {
   readonly run: JsonObject;
   readonly place: RunPlace;
