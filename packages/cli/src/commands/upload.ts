@@ -35,7 +35,7 @@ const options = {
 
 export const upload = command({
   name: 'upload',
-  summary: 'Hand in reports: SARIF, CTIS or Gitleaks JSON, told apart by content',
+  summary: 'Hand in reports: SARIF, CTIS or Gitleaks, told apart by content',
   details: [
     'Needs a runner key. Files are sent one after the other, compressed; `-` is stdin. What did not get through is ' +
       'sent again, which changes nothing if it had got through after all.',

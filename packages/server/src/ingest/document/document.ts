@@ -1,6 +1,7 @@
-// From sealed chunks back to a document: unsealed, decompressed within bounds, and read piece by piece, as often as
-// asked: once for its envelope, then for its items. Never held as a whole, but for small ones. What is too large, not JSON
-// or too deep is refused with its place. Called by the ingest story.
+// The sealed chunks of an upload → its document: unsealed, decompressed within bounds, and read
+// piece by piece as often as asked, once for the envelope and then for the items. Only a small
+// document is held as a whole. A document that is too large, too deep or not JSON is refused with
+// the place of its fault. Called by ingest.ts and reading.ts.
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -18,19 +19,28 @@ import type { ItemTree } from './shape.rules.ts';
 import { unseal } from '../store/seal.format.ts';
 import { readChunk, type UploadRow } from '../store/upload.queries.ts';
 
-/** Decoded documents up to this are kept between passes: most are, and the passes then cost no further reads. */
+/**
+ * Decoded documents up to this size are kept between passes. Most are, and their later passes read
+ * nothing.
+ */
 const HELD_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Decoded bytes that come in one piece: few enough to be cheap to keep, many enough that their handing over is. */
+/**
+ * Decoded bytes in one piece: few enough to be cheap to keep, and enough that handing them over is
+ * cheap.
+ */
 const PIECE_BYTES = 256 * 1024;
 
-/** The check keeps one number for each open bracket: some megabytes, at twice the depth twice as many. */
+/**
+ * The check keeps one number for each open bracket: some megabytes, and twice as many at twice the
+ * depth.
+ */
 const PASSED_DEPTH_MAX = 1_000_000;
 
-/** A document that was read once: its envelope, and where its items are. */
+/** A document after its first pass: its envelope, and the bounds of its items. */
 export interface ScannedDocument {
   readonly envelope: unknown;
-  /** By their pointers; lists that never had an item are missing. */
+  /** Lists by their pointers; a list that never had an item is missing. */
   readonly lists: ReadonlyMap<string, ItemList>;
   readonly bounds: ItemBounds;
   readonly decodedBytes: number;
@@ -44,7 +54,9 @@ export class DocumentSource {
   #held: Buffer[] | null = null;
   #isLarge = false;
 
-  /** `onPiece` is called before each piece that is read, in whatever pass. What it throws ends the pass. */
+  /**
+   * `onPiece` is called before each piece that is read, in every pass. If it throws, the pass ends.
+   */
   constructor(
     db: Db,
     upload: UploadRow,
@@ -58,8 +70,9 @@ export class DocumentSource {
   }
 
   /**
-   * The first pass: the envelope, also as the bytes of JSON with its lists of items empty, and how many items stand in which of
-   * the `places`. Problems: as of `pieces`, and invalid_json. Throws TooManyItems.
+   * The first pass: the envelope as a value and as bytes of JSON with empty lists of items, and the
+   * number of items in each list. Problems: those of `pieces`, and invalid_json. Throws
+   * TooManyItems.
    */
   async scan(places: ItemTree): Promise<{ document: ScannedDocument; envelopeBytes: Buffer }> {
     const scanner = new DocumentScanner(places);
@@ -81,7 +94,10 @@ export class DocumentSource {
     }
   }
 
-  /** Another pass: the items of these lists, in the order of the document, as many at a time as come in one piece. */
+  /**
+   * A later pass: the items of the wanted lists in the order of the document, one array for each
+   * piece.
+   */
   async *items(
     { bounds }: ScannedDocument,
     wanted: ReadonlySet<string>,
@@ -90,13 +106,15 @@ export class DocumentSource {
     for await (const piece of this.#pieces()) yield cutter.push(piece);
   }
 
-  /** A fault becomes the Problem that tells line and column; everything else stays as it is. */
+  /**
+   * Turns a fault into the Problem that tells its line and column; other errors stay as they are.
+   */
   async locate(error: unknown): Promise<unknown> {
     if (!(error instanceof DocumentFault)) return error;
     if (error.kind === 'size') {
       return new Problem('body_too_large', `The document can not be read: ${error.message}.`);
     }
-    // Items that nest too deep are allowed beside others: only where nothing else is wrong the depth is the fault.
+    // Items that nest too deep are allowed, so depth is the fault only when nothing else is wrong.
     const fault =
       (await this.#firstFault(PASSED_DEPTH_MAX)) ?? (await this.#firstFault(limits.jsonDepthMax));
     assert(fault !== null, `a document with a fault (${error.message}) is not JSON`);
@@ -104,15 +122,16 @@ export class DocumentSource {
   }
 
   /**
-   * For documents with parts that nobody parses: throws the Problem of `locate` unless all of it is JSON. The depth was
-   * judged by the scan: of the envelope with the document, of an item with the item, which costs its neighbours nothing.
+   * Throws the Problem of `locate` unless the whole document is JSON, for documents with items that
+   * nobody parses. The scan has judged the depth already: too deep an envelope refuses the
+   * document, too deep an item costs only itself.
    */
   async mustBeJson(): Promise<void> {
     const fault = await this.#firstFault(PASSED_DEPTH_MAX);
     if (fault !== null) throw notJson(fault);
   }
 
-  /** A pass that looks at every byte, whatever it belongs to. */
+  /** A pass that looks at every byte of the document. */
   async #firstFault(depthMax: number): Promise<JsonFault | null> {
     const check = new JsonCheck(depthMax);
     for await (const piece of this.#pieces()) {
@@ -122,7 +141,10 @@ export class DocumentSource {
     return check.end();
   }
 
-  /** The decoded bytes without a byte order mark. Problems: invalid_encoding, invalid_json, body_too_large. */
+  /**
+   * The decoded bytes without a byte order mark. Problems: invalid_encoding, invalid_json,
+   * body_too_large.
+   */
   async *#pieces(): AsyncGenerator<Buffer, void, undefined> {
     if (this.#held !== null) {
       yield* this.#held;
@@ -142,7 +164,10 @@ export class DocumentSource {
     if (!this.#isLarge) this.#held = held;
   }
 
-  /** The ratio is judged against what the sender sent: our own compression of a plain body is never held against it. */
+  /**
+   * The ratio compares with the bytes that the sender sent: our own compression of a plain body
+   * doesn't count.
+   */
   async *#decoded(): AsyncGenerator<Buffer, void, undefined> {
     const { encoding, wire_bytes: wireBytes } = this.#upload;
     let total = 0;
@@ -201,11 +226,12 @@ async function* decompressed(
       yield chunk;
     }
   }
-  // A fault of either side ends the decoder with it, and so this loop; an early end of the loop ends both.
+  // A fault on either side ends the decoder and so this loop; an early end of the loop ends both
+  // sides.
   const ended = pipeline(Readable.from(counted()), decoder).catch(() => {});
   for await (const piece of decoder) yield piece as Buffer;
   await ended;
-  // Only gunzip complains about what stands behind its end; the others leave it out without a word.
+  // Only gunzip complains about bytes behind its end; the other decoders leave them out silently.
   if (decoder.bytesWritten < given) throw trailingGarbage(encoding);
 }
 
@@ -220,7 +246,10 @@ function isZlibError(error: unknown): boolean {
 
 const BOM_8 = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Without the byte order mark of UTF-8, which is tolerated (RFC 8259 §8.1); UTF-16 is refused. */
+/**
+ * The pieces without the byte order mark of UTF-8, which is tolerated (RFC 8259 §8.1); UTF-16 is
+ * refused.
+ */
 async function* withoutMark(
   pieces: AsyncGenerator<Buffer, void, undefined>,
 ): AsyncGenerator<Buffer, void, undefined> {

@@ -1,47 +1,53 @@
-// Where the items of a document stand, and the items cut out of its bytes again: a document is read several times, and
-// only its scan looks at every byte. Some four bytes are kept of an item. Filled by document/scan.decode.ts, read by
-// document.ts.
+// The bounds of a document's items, found by one scan → the items, cut out of the document's bytes
+// in later passes. Only the scan looks at every byte. The bounds of an item take about four bytes.
+// Filled by scan.decode.ts, read by document.ts.
 
 import { limits } from '@muster/contract/plain';
 import { GrowingInts } from '../../lib/growing-ints.ts';
 
-/** A list of items by its JSON pointer. */
+/** A list of items, named by its JSON pointer. */
 export interface ItemList {
   readonly pointer: string;
-  /** How often the list has begun: a member that comes twice counts as it came last (contract §2). */
+  /**
+   * The number of times the list has begun: when a member comes twice, the last one counts
+   * (contract §2).
+   */
   occurrence: number;
-  /** Items of the last occurrence. */
+  /** The number of items in the last occurrence. */
   count: number;
 }
 
 export interface ScannedItem {
   readonly list: string;
   readonly index: number;
-  /** Its JSON text; null when it isn't to be read. May share memory with the piece it came in. */
+  /** The item's JSON text; null when it must not be read. It may share memory with its piece. */
   readonly bytes: Buffer | null;
-  /** Why it isn't: more than limits.jsonDepthMax nested arrays and objects, or more than limits.itemBytesMax. */
+  /**
+   * Why the item isn't read: more than limits.jsonDepthMax nested arrays and objects, or more than
+   * limits.itemBytesMax bytes.
+   */
   readonly excess: 'depth' | 'size' | null;
-  /** Members of all its objects together, as written: a name that comes twice counts twice. */
+  /** The members of all objects in the item, as written: a name that comes twice counts twice. */
   readonly members: number;
 }
 
-/** Stands for the members of an item that nests more than limits.jsonDepthMax arrays and objects. */
+/** The member count of an item that nests more than limits.jsonDepthMax arrays and objects. */
 export const TOO_DEEP = -1;
 
 /** Items that follow each other in one list. */
 interface Section {
   readonly list: ItemList;
   readonly occurrence: number;
-  /** The number of its first item. */
+  /** The number of the section's first item. */
   readonly first: number;
 }
 
 /** The bounds of all items, numbered in the order of the document. */
 export class ItemBounds {
   readonly sections: Section[] = [];
-  /** Some item isn't to be read, so that nobody has seen whether it is JSON. */
+  /** True when some item isn't read, so that nobody has checked whether it is JSON. */
   hasExcess = false;
-  /** Bytes between an item and the one before it, or the beginning of the document. */
+  /** Bytes between the end of the previous item, or the document's beginning, and each item. */
   readonly #gaps = new GrowingInts();
   readonly #lengths = new GrowingInts();
   readonly #members = new GrowingInts();
@@ -51,7 +57,10 @@ export class ItemBounds {
     return this.#members.length;
   }
 
-  /** The next item, from `start` to before `end`, in bytes from the document's beginning. */
+  /**
+   * Adds the next item. It goes from `start` to before `end`, in bytes from the document's
+   * beginning.
+   */
   add(list: ItemList, start: number, end: number, members: number): void {
     const section = this.sections.at(-1);
     if (section?.list !== list || section.occurrence !== list.occurrence) {
@@ -64,7 +73,7 @@ export class ItemBounds {
     this.#end = end;
   }
 
-  // Documents may have 4 GiB: what doesn't fit into 31 bits is stored as a negative number.
+  // Documents may have 4 GiB: a number that doesn't fit into 31 bits is stored as a negative one.
   gap(item: number): number {
     return this.#gaps.at(item) >>> 0;
   }
@@ -78,19 +87,21 @@ export class ItemBounds {
   }
 }
 
-/** Cuts the items of some lists, in their last occurrence, out of the pieces of a document that was scanned. */
+/**
+ * Cuts the items of some lists, in their last occurrence, out of the pieces of a scanned document.
+ */
 export class ItemCutter {
   readonly #bounds: ItemBounds;
   readonly #wanted: ReadonlySet<string>;
-  /** Where in the document the next piece begins. */
+  /** The byte of the document at which the next piece begins. */
   #pieceStart = 0;
-  /** The next item: its number, its section, where it begins, what of it came with earlier pieces. */
+  /** The next item: its number, its section, its first byte, and its parts from earlier pieces. */
   #item = 0;
   #section = 0;
   #itemStart = 0;
   #parts: Buffer[] = [];
 
-  /** `wanted`: pointers of lists. */
+  /** `wanted`: the pointers of the lists. */
   constructor(bounds: ItemBounds, wanted: ReadonlySet<string>) {
     this.#bounds = bounds;
     this.#wanted = wanted;
@@ -137,7 +148,10 @@ export class ItemCutter {
     return this.#bounds.bytes(item) > limits.itemBytesMax ? 'size' : null;
   }
 
-  /** A part of an item that goes on in the next piece: copied, because the piece's memory may be used again. */
+  /**
+   * Keeps the part of an item that goes on in the next piece. The part is a copy, because the
+   * memory of the piece may be used again.
+   */
   #keep(piece: Buffer, from: number): void {
     if (from >= piece.length || this.#excess(this.#item) !== null) return;
     if (!this.#isWanted(this.#sectionOf(this.#item))) return;

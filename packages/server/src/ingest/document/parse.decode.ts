@@ -1,6 +1,7 @@
-// The parts of a scanned document as values: its envelope, and its items one by one. What isn't JSON is
-// thrown as a DocumentFault; names that an object has twice are told, too (contract §2: the last one counts). Called by
-// document.ts and by those who read items.
+// The parts of a scanned document → values: its envelope, and its items one by one. A part that
+// isn't JSON throws a DocumentFault. A name that an object has twice gets a warning (contract §2:
+// the last one counts). Called by document.ts, entries.ts, reading.ts, moved-findings.ts and
+// write-batches.ts.
 
 import { DocumentFault, type DocumentScanner } from './scan.decode.ts';
 import type { Warnings } from '../json/warnings.decode.ts';
@@ -12,7 +13,7 @@ export function parseEnvelope(scanner: DocumentScanner): { bytes: Buffer; value:
   return { bytes, value: parseItem(bytes) };
 }
 
-/** The item as a value. Throws DocumentFault. `bytes` is not null. */
+/** The item as a value. Throws DocumentFault. */
 export const parseItem = (bytes: Buffer): unknown => parse(bytes.toString('utf8'));
 
 function parse(text: string): unknown {
@@ -24,7 +25,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Members of all objects of a value: fewer than were written where a name came twice. */
+/** The members of all objects in a value: fewer than were written when a name came twice. */
 export function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
@@ -40,7 +41,10 @@ export function countMembers(value: unknown): number {
   return count;
 }
 
-/** Warns about each name that an object of this text, which is JSON, has twice; `base` is where the text stands. */
+/**
+ * Warns about each name that an object of this JSON text has twice. `base` is the pointer of the
+ * text.
+ */
 export function warnRepeatedMembers(text: string, base: string, warnings: Warnings): void {
   const levels: { readonly names: Set<string> | null; token: string; index: number }[] = [];
   for (let index = 0; index < text.length; index += 1) {
@@ -78,7 +82,7 @@ function stringEnd(text: string, from: number): number {
   return at + 1;
 }
 
-/** A colon follows, with or without blanks before it. */
+/** True when a colon follows, with or without blanks before it. */
 function isName(text: string, from: number): boolean {
   let at = from;
   while (text.charCodeAt(at) <= 0x20) at += 1;

@@ -1,21 +1,21 @@
-// Bytes of a JSON document, piece by piece → where its items stand, and its envelope: the same document with empty item
-// lists, small enough to be parsed as a whole. Every byte is looked at once; later passes cut the items out
-// (document/items.decode.ts), and each is parsed alone, by whoever asks for it. What is wrong is thrown as a
-// DocumentFault. Called by document.ts.
+// The bytes of a JSON document, piece by piece → the bounds of its items, and its envelope: the
+// same document with empty lists of items, small enough to be parsed as a whole. Each byte is
+// looked at once. Later passes cut the items out (document/items.decode.ts), and their reader
+// parses each one alone. A fault is thrown as a DocumentFault. Called by document.ts.
 
 import { limits } from '@muster/contract/plain';
 import { ItemBounds, type ItemList, TOO_DEEP } from './items.decode.ts';
 import { type ItemTree, Trail } from './shape.rules.ts';
 
-/** Room for the envelope to begin with; it grows by doubling. */
+/** The first room for the envelope, in bytes; it doubles when it is full. */
 const ENVELOPE_BYTES_FIRST = 4096;
 
-/** A name longer than this (with its escapes) names no list of items. */
+/** A name with more bytes (escapes included) names no list of items. */
 const NAME_BYTES_MAX = 256;
 
 /**
- * The document can't be read on: it isn't JSON or nests too deep, or it is more than can be held. It may have been
- * wrong before the place where that was seen; document.ts looks for the first one.
+ * The document can't be read any further: it isn't JSON, it nests too deep, or it is larger than
+ * can be held. It may have been wrong before this place; document.ts looks for the first fault.
  */
 export class DocumentFault extends Error {
   readonly kind: 'syntax' | 'size';
@@ -33,7 +33,7 @@ const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
-/** What a byte outside of strings means to the scanner. */
+/** The meaning of a byte outside of strings. */
 const OTHER = 0;
 const BLANK = 1;
 const STRING = 2;
@@ -50,15 +50,18 @@ for (const byte of [0x7d, CLOSE_ARRAY]) MEANING[byte] = CLOSE;
 MEANING[COLON] = NAME_END;
 MEANING[COMMA] = NEXT;
 
-/** Where the scanner stands. 'envelope': among levels; 'deep': in a part of the envelope without items. */
+/**
+ * The part that the scanner is in. 'envelope': levels in which items may stand; 'deep': a part of
+ * the envelope without items.
+ */
 type Mode = 'envelope' | 'deep' | 'list' | 'item' | 'scalar';
 
-/** More items than limits.uploadItemsMax, in whatever lists: the upload is refused. */
+/** The lists have more than limits.uploadItemsMax items together: the upload is refused. */
 export class TooManyItems extends Error {}
 
-/** See the head of this file. */
+/** Scans one document; see the head of this file. */
 export class DocumentScanner {
-  /** Those that have, or had, an item. */
+  /** The lists that have, or had, an item. */
   readonly lists = new Map<string, ItemList>();
   readonly bounds = new ItemBounds();
   /** The envelope's text so far is the first #envelopeBytes of these. */
@@ -72,12 +75,12 @@ export class DocumentScanner {
   /** The bytes of the member name that is being read; null outside of names. */
   #name: number[] | null = null;
   #list: ItemList | null = null;
-  /** In a list: may an item come, may a comma, may the end? */
+  /** Between items: whether an item came last, or a comma. They decide what may come next. */
   #afterItem = false;
   #afterComma = false;
-  /** Bytes of the pieces before the one that is read. */
+  /** The bytes of all pieces before the current one. */
   #offset = 0;
-  /** The item being read: where it begins, its depth, the members of all its objects. */
+  /** The item being read: its first byte, its depth, the members of all its objects. */
   #itemStart = 0;
   #itemDepth = 0;
   #itemMembers = 0;
@@ -113,7 +116,10 @@ export class DocumentScanner {
     this.#offset += piece.length;
   }
 
-  /** The envelope's bytes once all pieces are in. Throws DocumentFault when the document ends too early. */
+  /**
+   * The bytes of the envelope, once all pieces are in. Throws DocumentFault when the document ends
+   * too early.
+   */
   end(): Buffer {
     if (this.#mode === 'list' || this.#mode === 'item' || this.#mode === 'scalar') {
       throw new DocumentFault('the document ends inside a list of items');
@@ -121,7 +127,7 @@ export class DocumentScanner {
     return this.#envelope.subarray(0, this.#envelopeBytes);
   }
 
-  /** Keeps a part of the envelope. */
+  /** Adds bytes to the envelope. */
   #keep(piece: Buffer, from: number, to: number): void {
     if (from === to) return;
     const bytes = this.#envelopeBytes + to - from;
@@ -141,7 +147,7 @@ export class DocumentScanner {
   #deepen(): void {
     this.#depth += 1;
     if (this.#depth <= limits.jsonDepthMax) return;
-    // An item that nests too deep is nobody else's fault: only its end is looked for.
+    // An item that nests too deep costs its neighbours nothing: the scanner only looks for its end.
     if (this.#mode === 'item') this.#itemIsTooDeep = true;
     else {
       throw new DocumentFault(`more than ${limits.jsonDepthMax} nested arrays and objects`);
@@ -218,7 +224,7 @@ export class DocumentScanner {
     return list;
   }
 
-  /** To the end of a value of the envelope that holds no items. */
+  /** Reads to the end of a value of the envelope that holds no items. */
   #readDeep(piece: Buffer, from: number): number {
     const end = this.#skip(piece, from);
     if (this.#depth === this.#itemDepth) this.#mode = 'envelope';
@@ -226,7 +232,7 @@ export class DocumentScanner {
     return end;
   }
 
-  /** Between items. */
+  /** Reads the bytes between two items. */
   #readList(piece: Buffer, from: number): number {
     for (let at = from; at < piece.length; at += 1) {
       const byte = piece[at] as number;
@@ -264,7 +270,7 @@ export class DocumentScanner {
     return end;
   }
 
-  /** An item that is no object: a number, a word or a string. */
+  /** Reads an item that is no object and no list: a number, a word or a string. */
   #readScalar(piece: Buffer, from: number): number {
     let at = from;
     for (; at < piece.length; at += 1) {
@@ -285,7 +291,7 @@ export class DocumentScanner {
     return at;
   }
 
-  /** From the bytes of a nested value to where its depth is left, or to the end of the piece. */
+  /** Skips the bytes of a nested value, up to the value's end or the end of the piece. */
   #skip(piece: Buffer, from: number): number {
     const { length } = piece;
     const floor = this.#itemDepth;
@@ -312,7 +318,7 @@ export class DocumentScanner {
     return at;
   }
 
-  /** To behind the closing quote, or to the end of the piece. */
+  /** Skips to behind the closing quote, or to the end of the piece. */
   #skipString(piece: Buffer, from: number): number {
     const { length } = piece;
     for (let at = from; at < length; at += 1) {
@@ -328,11 +334,11 @@ export class DocumentScanner {
     return length;
   }
 
-  /** `end`: behind its last byte in the piece that is read. */
+  /** Ends an item; `end` is the index behind its last byte in the current piece. */
   #endItem(end: number): void {
     const list = this.#list as ItemList;
     if (this.bounds.length === limits.uploadItemsMax) throw new TooManyItems();
-    // A log may have millions of runs with empty lists; they need no memory here.
+    // A log may have millions of runs with empty lists; an empty list takes no memory here.
     if (list.count === 0) this.lists.set(list.pointer, list);
     const members = this.#itemIsTooDeep ? TOO_DEEP : this.#itemMembers;
     this.bounds.add(list, this.#itemStart, this.#offset + end, members);

@@ -39,20 +39,20 @@ interface Level {
   readonly tree: ItemTree;
   readonly isObject: boolean;
   readonly pointer: string;
-  /** Objects: the member being read; lists: unused. */
+  /** The member being read; unused for lists. */
   name: string;
-  /** Lists: the entry being read. */
+  /** The entry being read; unused for objects. */
   index: number;
 }
 
-/** What a bracket opens: a level of the trail, a list of items, or something without any. */
+/** What a bracket opens: a level of the trail, a list of items, or a value without items. */
 export type Opened = 'level' | 'items' | 'other';
 
 export class Trail {
   readonly #root: ItemTree;
   readonly #levels: Level[] = [];
   #started = false;
-  /** The next string is the name of a member that may lead to items. */
+  /** True when the next string is the name of a member that may lead to items. */
   expectsName = false;
 
   constructor(root: ItemTree) {
@@ -75,13 +75,13 @@ export class Trail {
     return { opened: 'level', pointer };
   }
 
-  /** The innermost level closes. */
+  /** Follows a closing bracket: the innermost level ends. */
   close(): void {
     this.#levels.pop();
     this.expectsName = false;
   }
 
-  /** A comma: the next member or entry. */
+  /** Follows a comma, to the next member or entry. */
   next(): void {
     const level = this.#levels.at(-1);
     if (level === undefined) return;
@@ -89,7 +89,7 @@ export class Trail {
     else level.index += 1;
   }
 
-  /** The name of a member as it is written, without its quotes. */
+  /** Follows the name of a member, given as written and without its quotes. */
   name(bytes: readonly number[]): void {
     const level = this.#levels.at(-1);
     if (level !== undefined) level.name = nameOf(bytes);
@@ -101,7 +101,10 @@ const tokenOf = ({ isObject, index, name }: Level): string => (isObject ? name :
 const treeIn = ({ tree, isObject, name }: Level): ItemTree | null =>
   isObject ? (tree.members.get(name) ?? null) : tree.each;
 
-/** The name as JSON means it; one that isn't JSON names no list, and the frame's own parser will say what is wrong. */
+/**
+ * The name as JSON means it; '' for a text that isn't JSON, which names no list. The parser of the
+ * envelope reports the fault.
+ */
 function nameOf(bytes: readonly number[]): string {
   const text = Buffer.from(bytes).toString('utf8');
   if (!text.includes('\\')) return text;

@@ -1,9 +1,10 @@
-// Tolerant reading of foreign JSON: access to members that never throws and never coerces, and texts that are cleaned and
-// bounded. What a reader had to tolerate on the way stands in warnings.decode.ts. Pure.
+// Foreign JSON → values that a reader can rely on: access to a member never throws and never
+// coerces, texts are cleaned and bounded. warnings.decode.ts records what a reader had to tolerate.
+// Pure.
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The value as an object; null for everything else (arrays too). */
+/** The value as an object; null for everything else, lists included. */
 export function objectOf(value: unknown): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
@@ -17,7 +18,10 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NOTHING;
 }
 
-/** The value as an object, or the one object of a list: producers write both where CTIS has one. */
+/**
+ * The value as an object, or the only object of a list: producers write both where CTIS has one
+ * object.
+ */
 export function soleObjectOf(value: unknown): JsonObject | null {
   return Array.isArray(value) && value.length === 1 ? objectOf(value[0]) : objectOf(value);
 }
@@ -27,12 +31,12 @@ export function entriesIn(value: unknown): readonly unknown[] {
   return objectOf(value) === null ? listOf(value) : [value];
 }
 
-/** The value as a text that says something; null for blank texts and everything else. */
+/** The value as a text; null for blank texts and for everything else. */
 export function stringOf(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-/** A finite number; texts are not numbers here. */
+/** A finite number; null for everything else, texts of digits included. */
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
@@ -44,7 +48,7 @@ export function indexOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/** Lines and columns above this are nonsense; the tables hold them in 32 bits. */
+/** Higher lines and columns are nonsense; the tables hold 32 bits. */
 const POSITION_MAX = 2_147_483_647;
 
 /** A line or column: from 1 up. Tools write 0 for "the whole file", which names no line. */
@@ -54,9 +58,7 @@ export function positionOf(value: unknown): number | null {
     : null;
 }
 
-/**
- * A member under a name that came from the document: only its own, never one of `Object.prototype`.
- */
+/** A member whose name came from the document: an own member, never one of `Object.prototype`. */
 export function memberOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
@@ -66,7 +68,7 @@ export function pointerToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** The texts of a list, blanks left out. */
+/** The texts of a list, without the blank ones. */
 export function stringsOf(value: unknown): string[] {
   const texts: string[] = [];
   for (const entry of listOf(value)) {
@@ -83,10 +85,7 @@ export function cleanText(value: string): string {
     : value.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/**
- * The beginning of a text that is a copy of something kept elsewhere: cut visibly, but not counted
- * as cut.
- */
+/** The beginning of a text that is stored whole elsewhere: cut visibly, but not counted as cut. */
 export function preview(value: string, charsMax: number): string {
   const text = cleanText(value);
   return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`;

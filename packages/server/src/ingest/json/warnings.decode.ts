@@ -1,24 +1,26 @@
-// Tolerant reading of foreign JSON: field access that never throws and never coerces, texts that
-// are cleaned and bounded, and the book in which a reader warnings what it had to tolerate. Warnings
-// are capped when shown, but all are counted; what happened to texts and lists becomes one warning
-// each a document. Used by both report readers.
+// The flaws that a reader tolerates in a document → warnings with their places. The first
+// limits.receiptWarningsMax are shown, and all are counted. Cutting and cleaning texts and lists is
+// counted here, too: each kind becomes one warning per document.
 
 import { limits } from '@muster/contract/plain';
 import { stringOf } from './json.decode.ts';
 
-/** What a reader had to tolerate, in the order of the document. */
+/** The warnings of a reader, in the order of the document. */
 export class Warnings {
   readonly #shown: Located[] = [];
   readonly #counts = new Map<string, number>();
   #repaired = 0;
   readonly #cut = new Cuts();
   readonly #leftOut = new Cuts();
-  /** The pointer of what is being read: what is cut is told with the first place where it happened. */
+  /**
+   * The pointer of the value that is being read. The warning about cut texts names the first place
+   * with a cut.
+   */
   at = '';
-  /** While true nothing is noted: another pass has noted it already. */
+  /** While true nothing is recorded: another pass has recorded it already. */
   paused = false;
 
-  /** What `body` gives, with nothing noted, whatever it throws. */
+  /** The result of `body`, with nothing recorded meanwhile, even if `body` throws. */
   quietly<T>(body: () => T): T {
     const wasPaused = this.paused;
     this.paused = true;
@@ -29,7 +31,7 @@ export class Warnings {
     }
   }
 
-  /** How much was noted, shown or not. */
+  /** The number of flaws recorded, shown or not. */
   get taken(): number {
     let taken = this.#repaired + this.#cut.count + this.#leftOut.count;
     for (const count of this.#counts.values()) taken += count;
@@ -45,7 +47,7 @@ export class Warnings {
     }
   }
 
-  /** The text without NUL and lone surrogates, at most `charsMax` long; what is cut ends in `…`. */
+  /** The text without NUL and lone surrogates, at most `charsMax` long; a cut text ends in `…`. */
   text(value: string, charsMax: number): string {
     let text = value;
     if (!text.isWellFormed() || text.includes('\0')) {
@@ -54,24 +56,24 @@ export class Warnings {
     }
     if (text.length <= charsMax) return text;
     this.countCut();
-    // toWellFormed would turn a cut pair into U+FFFD; it is left out instead.
+    // toWellFormed would turn half a surrogate pair into U+FFFD; such a pair is left out instead.
     const last = text.charCodeAt(charsMax - 2);
     const end = last >= 0xd800 && last <= 0xdbff ? charsMax - 2 : charsMax - 1;
     return `${text.slice(0, end)}…`;
   }
 
-  /** Like `text`, for members that may be absent: null when nothing is said. */
+  /** Like `text`, for members that may be absent: null for a missing or blank text. */
   textOf(value: unknown, charsMax: number): string | null {
     const text = stringOf(value);
     return text === null ? null : this.text(text, charsMax);
   }
 
-  /** Counts something that was shortened by other means than `text` (a property bag). */
+  /** Counts a part that was shortened by other means than `text` (a property bag). */
   countCut(): void {
     if (!this.paused) this.#cut.add(1, this.at);
   }
 
-  /** The beginning of a list, at most `max` entries; what is left out is counted. */
+  /** The first `max` entries of a list; the others are counted as left out. */
   first<T>(list: readonly T[], max: number): readonly T[] {
     if (list.length <= max) return list;
     this.leaveOut(list.length - max);
@@ -84,8 +86,8 @@ export class Warnings {
   }
 
   /**
-   * The shown warnings; what happened to texts and lists is one warning each, where it happened
-   * first, and has its room however many others there are: each stands for many.
+   * The warnings to show. The one warning for each kind of cut always has room, because it stands
+   * for many flaws; it names the first place.
    */
   shown(): Located[] {
     const summaries = this.#summaries();
@@ -104,14 +106,14 @@ export class Warnings {
     return [...this.counts().values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Several books as one. */
+  /** Several collections of warnings as one. */
   static all(books: readonly Warnings[]): Warnings {
     const all = new Warnings();
     for (const book of books) all.append(book);
     return all;
   }
 
-  /** Appends what another book says, as if its warnings had been taken here. */
+  /** Appends the warnings of another collection, as if they had been recorded here. */
   append(other: Warnings): void {
     for (const note of other.#shown) {
       if (this.#shown.length < limits.receiptWarningsMax) this.#shown.push(note);
@@ -142,7 +144,7 @@ export class Warnings {
   }
 }
 
-/** How much was cut, and where it was so first. */
+/** The number of cuts, and the place of the first. */
 class Cuts {
   count = 0;
   first = '';
@@ -157,7 +159,7 @@ class Cuts {
   }
 }
 
-/** A place and what is wrong there. `pointer` is an RFC 6901 JSON pointer into the document as sent. */
+/** A place and its flaw. `pointer` is an RFC 6901 JSON pointer into the document as sent. */
 export interface Located {
   readonly pointer: string;
   readonly code: string;

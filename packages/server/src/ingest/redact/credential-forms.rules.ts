@@ -1,11 +1,11 @@
-// Credentials that are known by their form, whatever stands around them: tokens with a prefix of their issuer, private
-// keys, passwords in addresses; and, where one has to expect a secret, long texts that look random. For findings of
-// secrets and for items that nobody understood; ordinary texts are masked by what stands before a value
-// (masking.rules.ts). Called by the readers' doors for secrets.
+// Texts → the same texts with credentials masked that are known by their form: tokens with a prefix
+// of their issuer, private keys, passwords in addresses and, where a secret must be expected, long
+// texts that look random. For findings of secrets and for items that couldn't be read. Ordinary
+// texts go through masking.rules.ts, which goes by the name before a value. Each text is read once.
 
 import { MASK, maskValue } from './masking.rules.ts';
 
-/** Each is bounded, and none begins anew within itself: a text is looked through once. */
+/** Each form is bounded, and none begins anew within itself: a text is read once. */
 const FORM = [
   '\\bA[KS]IA[0-9A-Z]{16}\\b',
   '\\b(?:gh[pousr]|npm|[sr]k_(?:live|test))_\\w{16,255}',
@@ -22,15 +22,15 @@ const FORM = [
 const FORMS = new RegExp(FORM, 'g');
 const ANY_FORM = new RegExp(FORM);
 
-/** True for texts in which a credential stands that is known by its form. */
+/** True when the text holds a credential that is known by its form. */
 export const holdsForm = (text: string): boolean => ANY_FORM.test(text);
 
-/** The text with credentials masked that are known by their form. */
+/** The text with the credentials masked that are known by their form. */
 export const maskForms = (text: string): string => text.replace(FORMS, maskForm);
 
 const maskForm = (value: string): string => (value.startsWith('-') ? MASK : maskValue(value));
 
-/** A digest by its form, or a key. */
+/** A digest or a key in hexadecimal digits. */
 const LONG_HEX = /\b(?=[0-9a-f]{0,31}\d)(?=[0-9a-f]{0,31}[a-f])[0-9a-f]{32,128}\b/gi;
 
 /** The text with long runs of hexadecimal digits masked. */
@@ -39,7 +39,7 @@ export const maskLongHex = (text: string): string => text.replace(LONG_HEX, mask
 const LONG_CHARS_MIN = 20;
 const LONG_TOKEN = new RegExp(`[\\w+/=-]{${LONG_CHARS_MIN},4096}`, 'g');
 
-/** Bits a character; words and paths have fewer, and random letters and digits more. */
+/** Bits per character: words and paths have fewer, random letters and digits have more. */
 const RANDOM_BITS_MIN = 3.8;
 
 /** The text with long runs of letters and digits masked that look random. */

@@ -1,7 +1,6 @@
-// What must not be shown is made unreadable here: values of secret findings, credentials in
-// headers, bodies and property bags. Masks show too little to use: at most four characters at an
-// end and never more than half of the value. Called by the report readers before anything becomes a
-// draft's detail.
+// Values that must not be shown (secrets of findings, credentials in headers, bodies and property
+// bags) → masks. A mask shows too little to use: at most four characters at each end and never more
+// than half of the value. Readers mask a text before it becomes part of a draft's detail.
 
 export const MASK = '***';
 
@@ -18,7 +17,8 @@ export function maskValue(value: string): string {
 const PLACEHOLDER = /\b(?:redacted|masked|hidden)\b/gi;
 
 /**
- * What names a value: letters up to the first `=` or `:`. A name has no digits, most secrets have.
+ * The name before a value: letters up to the first `=` or `:`. A name has no digits, most secrets
+ * have.
  */
 const NAME = /^[\sA-Za-z_."'-]{1,40}[=:]/;
 
@@ -40,14 +40,17 @@ function readableChars(value: string): number {
   return value.replaceAll(/[*•.…\s]/g, '').length;
 }
 
-/** Words that make a name a credential's wherever they stand in it (`X-Session`, `dbPassword`, `PHPSESSID`). */
+/**
+ * Words that make a name a credential's name, at any place in it (`X-Session`, `dbPassword`,
+ * `PHPSESSID`).
+ */
 const CREDENTIAL_WORDS =
   'pass(?:word|wd|phrase|code)|pwd|secret|token|sess(?:ion|id)|cookie|csrf|xsrf|credential|jwt|authorization' +
   '|(?:api|access|auth|private)[-_]?key|auth(?![a-z])';
 
 const CREDENTIAL = new RegExp(CREDENTIAL_WORDS, 'i');
 
-/** What only names, counts or dates a credential, by its last word: `secret_type`, `tokenUrl`. */
+/** Last words of names that only name, count or date a credential: `secret_type`, `tokenUrl`. */
 const ABOUT = new Set(
   `address at balance balances count date endpoint expiration expires expiry flags format kind length limit location
     method methods name policy scheme scope scopes size standard status symbol timeout ttl type types uri url
@@ -57,10 +60,10 @@ const ABOUT = new Set(
 /** Tokens that are coins (CTIS §3.2, web3). */
 const COINS: ReadonlySet<string> = new Set(['governance_token', 'quote_token']);
 
-/** Names under which scanners of secrets quote what they found; `-` and `_` left out. */
+/** Names under which secret scanners quote the text they found, without `-` and `_`. */
 const QUOTES: ReadonlySet<string> = new Set('match offender raw rawv2'.split(' '));
 
-/** True when a text under this name is to be masked whatever it says. */
+/** True when a text under this name is masked, whatever the text is. */
 export function isCredentialName(name: string): boolean {
   if (name.length > NAME_CHARS_MAX) return false;
   return (
@@ -68,26 +71,34 @@ export function isCredentialName(name: string): boolean {
   );
 }
 
-/** What is kept under its place (`location/match`) is called what stands last. */
+/**
+ * A value that was set aside is named by its place (`location/match`): its name is the last part.
+ */
 const lastPartOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
 
-/** Longer ones are sentences or data. */
+/** Longer names are sentences or data. */
 const NAME_CHARS_MAX = 128;
 
-/** True when all that stands under this name, whatever its type, is a credential. */
+/** True when every value under this name, of any type, is a credential. */
 export function holdsCredential(name: string): boolean {
   if (name.length > NAME_CHARS_MAX || !CREDENTIAL.test(name) || COINS.has(name)) return false;
   const words = name.replaceAll(/([a-z\d])([A-Z])/g, '$1 $2').split(/[^A-Za-z\d]+/);
   return !ABOUT.has(words.findLast((word) => word !== '')?.toLowerCase() ?? '');
 }
 
-/** Of a key only what kind it is. */
+/** A private key; only the line that says its kind is shown. */
 const KEY_BLOCK = /(-----BEGIN [A-Z\d ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----)(?:(?!-----)[^])+/g;
 
-/** Headers whose value is the rest of the line: `a=1; sid=…`, `Digest username="…", response="…"`. */
+/**
+ * Headers whose value runs to the end of the line: `a=1; sid=…`, `Digest username="…",
+ * response="…"`.
+ */
 const HEADER = /((?:authorization|cookie2?)\\*["']?[ \t]*:[ \t]*)[^ \t\r\n][^\r\n]*/gi;
 
-/** A name and its value: in quotes, in quotes that are themselves quoted, or up to the next delimiter. */
+/**
+ * A name and its value: in quotes, in quotes that are escaped themselves, or up to the next
+ * delimiter.
+ */
 const ASSIGNMENT = new RegExp(
   `((?:${CREDENTIAL_WORDS})[\\w-]{0,32}\\\\*["']?[ \\t]*(?::=|=>|={1,3}|:)[ \\t]*)` +
     '(?:(")(?:[^"\\\\\\r\\n]|\\\\.)+|(\')(?:[^\'\\\\\\r\\n]|\\\\.)+' +
@@ -100,7 +111,7 @@ const ASSIGNMENT = new RegExp(
 const USER_OPTION =
   /([ \t](?:-u|-U|--(?:proxy-)?user)(?:[ \t]+|=))("[^":<>\r\n]*:[^"<>\r\n]+|'[^':<>\r\n]*:[^'<>\r\n]+|[^\s:"'<>]+:[^\s"'<>]+)/g;
 
-/** `--token …`, `-password "…"`; what begins with a dash is the next option. */
+/** `--token …`, `-password "…"`; a word that begins with a dash is the next option. */
 const OPTION =
   /(?<![^ \t\r\n"'`])(--?([\w-]{2,64})[ \t]+)((?:"(?:[^"\\\r\n]|\\.)+"|'(?:[^'\\\r\n]|\\.)+'|[^\s"'=:-])[^\s"']*)/g;
 
@@ -110,12 +121,13 @@ const ELEMENT = new RegExp(
   'gi',
 );
 
-/** What stands before the host of a URL: users are tokens as often as names. */
+/** The user info before the host of a URL: a user is a token as often as a name. */
 const USER_INFO = /(:\/\/)[^\s/?#"'<>]*@/g;
 
 /**
- * A request, a response or an output, in which credentials are masked by what stands before them. Takes linear time.
- * Repeating it changes nothing: each step leaves nothing that would make an earlier one find more.
+ * Masks credentials in a request, a response or an output, by the names before them. Takes linear
+ * time. A second masking changes nothing: no step leaves a text in which an earlier step would find
+ * more.
  */
 export function maskAssignments(text: string): string {
   return text
@@ -134,9 +146,10 @@ export function maskAssignments(text: string): string {
 }
 
 /**
- * As ASSIGNMENT, in sentences: there a colon and a blank introduce words (`Password: too short`), so that it takes `=`, a
- * colon without a blank or quotes to assign, and what isn't quoted ends with the word. A comparison or an arrow is none (`token
- * == null`), but what is quoted behind it may be the credential.
+ * Like ASSIGNMENT, for sentences. There a colon and a blank introduce words (`Password: too
+ * short`), so only `=`, a colon without a blank, and quotes assign, and an unquoted value ends with
+ * its word. A comparison or an arrow assigns nothing (`token == null`), but a quoted text behind
+ * one may be the credential.
  */
 const SAID = new RegExp(
   `((?:${CREDENTIAL_WORDS})[\\w-]{0,32}\\\\*["']?(?:[ \\t]*(?::=|=(?![=>]))[ \\t]*|:(?=[^\\s:/])|[ \\t]*(?::|=>|={2,3})[ \\t]*(?=\\\\*["'])))` +
@@ -144,12 +157,13 @@ const SAID = new RegExp(
   'gi',
 );
 
-/** `Authorization: Bearer …`, in a sentence. */
+/** `Authorization: Bearer …` in a sentence. */
 const SAID_HEADER = /(authorization[ \t]*:[ \t]*[a-z]{1,32}[ \t]+)[^\s"',;]{4,}/gi;
 
-/** A title or a message, in which credentials are masked by what stands before them. */
+/** Masks credentials in a title or a message, by the names before them. */
 export function maskSaid(text: string): string {
-  // Every finding has such texts, and next to none of them a credential: looking for one costs less than masking.
+  // Every finding has such texts, and hardly any text holds a credential: the look is cheaper than
+  // masking.
   const unlocked = text.includes('-----BEGIN') ? text.replace(KEY_BLOCK, `$1${MASK}`) : text;
   const unsaid = assignsCredential(unlocked)
     ? unlocked.replace(SAID_HEADER, `$1${MASK}`).replace(SAID, `$1$2$3${MASK}`)
@@ -157,7 +171,7 @@ export function maskSaid(text: string): string {
   return unsaid.includes('://') ? unsaid.replace(USER_INFO, `$1${MASK}@`) : unsaid;
 }
 
-/** True where a colon or an equals sign stands behind a name of credentials. */
+/** True when a colon or an equals sign follows a credential's name. */
 function assignsCredential(text: string): boolean {
   for (const sign of [':', '=']) {
     for (let at = text.indexOf(sign); at !== -1; at = text.indexOf(sign, at + 1)) {
@@ -168,7 +182,10 @@ function assignsCredential(text: string): boolean {
   return false;
 }
 
-/** The name that ends before an index, but for blanks, a quote and its backslashes. */
+/**
+ * The name that ends before an index, without the blanks, the quote and the backslashes between
+ * them.
+ */
 function nameBefore(text: string, index: number): string {
   let end = index;
   while (' \t'.includes(text.charAt(end - 1)) && end > 0) end -= 1;
@@ -179,7 +196,7 @@ function nameBefore(text: string, index: number): string {
   return text.slice(start, end);
 }
 
-/** `[\w-]`; not NaN, which stands before the beginning. */
+/** `[\w-]`; false for NaN, the code before the text's beginning. */
 const isOfName = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) ||
   (code >= 0x41 && code <= 0x5a) ||
@@ -187,19 +204,19 @@ const isOfName = (code: number): boolean =>
   code === 0x5f ||
   code === 0x2d;
 
-/** The snippet of a secret finding: of its first line the name, if it has one; nothing else. */
+/** The snippet of a secret finding: only a name on its first line is shown. */
 export function maskSnippet(snippet: string): string {
   if (isMasked(snippet)) return snippet;
   const first = snippet.split('\n', 1)[0] ?? '';
   const name = NAME.exec(first)?.[0] ?? '';
-  // The padding of Base64 isn't an assignment.
+  // The padding of a Base64 value isn't an assignment.
   const isNamed = first.slice(name.length).replaceAll(/[=\s]/g, '').length >= 4;
   return isNamed ? `${name}${MASK}` : MASK;
 }
 
 /**
- * The text with every occurrence of the secret masked; values too short to be told from words are
- * left.
+ * The text with every occurrence of the secret masked; a secret of less than 6 characters could be
+ * a word and stays.
  */
 export function maskOccurrences(text: string, secret: string | null): string {
   if (secret === null || secret.length < 6 || !text.includes(secret)) return text;

@@ -1,26 +1,33 @@
-// The text of a rejected item as it is kept beside its rejection: the item as JSON, bounded, and nothing in it that may
-// be a secret. What was rejected was not understood, so it can't be told whether it is the finding of a secret scanner:
-// texts that quote code or values are masked in all of them. Called by the story of an upload.
+// A rejected item → the text that is stored beside its rejection: the item as JSON, bounded, with
+// everything masked that may be a secret. A rejected item was not understood, so nobody can tell
+// whether a secret scanner sent it: texts that quote code or values are masked in every rejected
+// item. Called by item-index.rules.ts and list-index.rules.ts.
 
 import { limits } from '@muster/contract/plain';
 import { maskForms, maskLongHex, maskRandom } from './credential-forms.rules.ts';
 import { isCredentialName, MASK, maskAssignments } from './masking.rules.ts';
 
-/** Members whose texts, at any depth below them, quote what was scanned (SARIF §3.3, §3.30.13; CTIS snippets). */
+/**
+ * Members whose texts, at any depth below them, quote scanned files (SARIF §3.3, §3.30.13; CTIS
+ * snippets).
+ */
 const QUOTING: ReadonlySet<string> = new Set(
   'body code content context contextregion evidence matched matchedtext payload request response snippet value'.split(
     ' ',
   ),
 );
 
-/** A text of an item is shown this far: enough for a path, a rule or a sentence. */
+/** The part of a text that is shown: enough for a path, a rule or a sentence. */
 const TEXT_CHARS_MAX = 200;
 
-/** Deeper and longer parts of an item are left out. */
+/** Parts of an item beyond these bounds are left out. */
 const DEPTH_MAX = 8;
 const MEMBERS_MAX = 50;
 
-/** The item as JSON of at most limits.rejectedItemCharsMax characters; what is left out shows as `…`. */
+/**
+ * The item as JSON of at most limits.rejectedItemCharsMax characters; `…` stands for each part left
+ * out.
+ */
 export function rejectedItemText(item: unknown): string {
   const text = JSON.stringify(shown(item, false, 0)) ?? 'null';
   const max = limits.rejectedItemCharsMax;
@@ -45,13 +52,17 @@ function shown(value: unknown, masked: boolean, depth: number): unknown {
 
 function shownText(text: string): string {
   const isLooked = text.length <= 4 * TEXT_CHARS_MAX;
-  // The last word of a part isn't whole, so that it couldn't be known for what it is.
+  // The last word of a cut text isn't whole, so no form would match a credential in it: it is left
+  // out.
   const part = isLooked ? text : text.slice(0, 4 * TEXT_CHARS_MAX).replace(/\S+$/, '');
   const masked = withoutSecrets(part).replaceAll('\u0000', '\ufffd');
   const whole = masked.length <= TEXT_CHARS_MAX && isLooked;
   return whole ? masked.toWellFormed() : `${masked.slice(0, TEXT_CHARS_MAX).toWellFormed()}…`;
 }
 
-/** What may be a secret by what stands before it, by its form, or because it looks random. */
+/**
+ * The text without possible secrets: those with a telling name, those with a form, those that look
+ * random.
+ */
 const withoutSecrets = (text: string): string =>
   maskRandom(maskLongHex(maskForms(maskAssignments(text))));

@@ -1,11 +1,12 @@
-// Whether a rule looks for secrets in files, by what it is called and classified under: tools that look for much else
-// besides (Semgrep, Checkov, KICS, CodeQL) have such rules, too, and what these find is hidden like any other secret.
-// Rules about secrets that show none (a missing CSRF token, secrets as environment variables) stay what they are, unless
-// a finding of theirs holds something that has the form of a credential. Called by both report readers.
+// The names and weaknesses of a rule → whether the rule looks for secrets in files. Tools for other
+// purposes (Semgrep, Checkov, KICS, CodeQL) have such rules, too, and their findings are hidden
+// like those of secret scanners. A rule about secrets that shows none (a missing CSRF token,
+// secrets as environment variables) keeps its type, unless its finding holds a text in the form of
+// a credential. Called by ctis/secrets.decode.ts and read/identity.decode.ts.
 
 import { holdsForm } from './credential-forms.rules.ts';
 
-/** `maybe`: it names secrets; what it found tells (showsForm). */
+/** `maybe`: the rule's name mentions secrets, and the finding decides (showsForm). */
 export type SecretRule = 'yes' | 'maybe' | 'no';
 
 /** Hard-coded credentials, passwords and cryptographic keys. */
@@ -14,7 +15,7 @@ const WEAKNESSES: ReadonlySet<string> = new Set(['CWE-798', 'CWE-259', 'CWE-321'
 const SECRET =
   '(?:secret|credential|password|passwd|passphrase|token|jwt|api ?key|(?:access|private|secret|encryption|signing) ?key)';
 
-/** A cheap first look at a name as it is: most rules have none of it. */
+/** A cheap first look at a name as it was sent: most rules have none of these words. */
 const MAY_NAME_SECRET = /secret|credential|passw|passphrase|token|jwt|key/i;
 
 const NAMES_SECRET = new RegExp(SECRET);
@@ -35,10 +36,13 @@ const LOOKS_FOR_SECRETS = new RegExp(
   ].join('|'),
 );
 
-/** Names are short; what is longer is prose. */
+/** Names are short; a longer text is prose. */
 const NAME_CHARS_MAX = 500;
 
-/** `names`: id, name and short title of a rule; `cwes` as `CWE-<n>`. */
+/**
+ * Whether a rule looks for secrets. `names`: its id, name and short title; `cwes`: each as
+ * `CWE-<n>`.
+ */
 export function secretRuleOf(
   names: readonly (string | null)[],
   cwes: readonly string[],
@@ -54,7 +58,10 @@ export function secretRuleOf(
   return rule;
 }
 
-/** `detected-github-token`, `HardcodedPassword`, `CKV_SECRET_43` in one spelling: words in lower case. */
+/**
+ * Brings `detected-github-token`, `HardcodedPassword` and `CKV_SECRET_43` to one spelling: words in
+ * lower case.
+ */
 const inWords = (name: string): string =>
   name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
@@ -62,5 +69,5 @@ const inWords = (name: string): string =>
     .replaceAll(/[^a-z\d]+/g, ' ')
     .trim();
 
-/** True where a finding holds, in whatever member, something that has the form of a credential. */
+/** True when the finding holds, in any member, a text in the form of a credential. */
 export const showsForm = (finding: unknown): boolean => holdsForm(JSON.stringify(finding));

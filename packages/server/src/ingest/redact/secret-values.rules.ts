@@ -1,22 +1,31 @@
-// What a finding of a secret must not show, and its texts and bags without that: the values that it quotes, and whatever
-// else looks like a credential. Values come from snippets, from sentences that quote one, and from what stands under
-// names that quote what was scanned. Both formats' doors use it (read/secrets.decode.ts, ctis/secrets.decode.ts): only
-// where these things stand is a format's own.
+// A finding of a secret → the values that it must not show, and its texts and bags without them.
+// The values come from snippets, from sentences that quote one, and from members whose names say
+// that they quote the scanned text; other texts that look like credentials are hidden, too. Each
+// format knows only where these parts stand. Called by ctis/secrets.decode.ts,
+// read/secrets.decode.ts and sarif/result.decode.ts.
 
 import { maskForms, maskLongHex, maskRandom } from './credential-forms.rules.ts';
 import { isCredentialName, isMasked, MASK, maskOccurrences } from './masking.rules.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from '../json/json.decode.ts';
 
-/** What a finding quotes of secrets, its own and others; longest first, so that a value is masked before its parts are. */
+/**
+ * The secrets that a finding quotes, its own and others; longest first, so that a value is masked
+ * before its parts.
+ */
 export type SecretValues = readonly string[];
 
-/** Findings hold a handful; a document that names more is not masked by looking for each in each text. */
+/**
+ * Findings hold a handful; more values would cost too much, since each is looked for in each text.
+ */
 const VALUES_MAX = 256;
-/** Shorter ones can't be told from words. */
+/** Shorter values can't be told from words. */
 const VALUE_CHARS_MIN = 6;
 const SNIPPET_LINES_MAX = 200;
 
-/** The ways in which a value may stand in other texts, longest first; of too many, those that were found first. */
+/**
+ * The spellings that values may have in other texts, longest first; beyond VALUES_MAX the first
+ * found count.
+ */
 export function withSpellings(found: ReadonlySet<string>): string[] {
   const values = new Set<string>();
   for (const value of found) {
@@ -29,11 +38,11 @@ export function withSpellings(found: ReadonlySet<string>): string[] {
   return [...values].sort((a, b) => b.length - a.length);
 }
 
-/** `name = value`, `name: value`, `export NAME=value` and their like. */
+/** `name = value`, `name: value`, `export NAME=value` and similar assignments. */
 const ASSIGNED = /^(?:[a-z]{2,8} +){0,2}[\w.$[\]"'-]{1,80} {0,8}(?::=|=>|[=:]) {0,8}(\S.*)$/i;
 const QUOTED = /(["'`])((?:(?!\1).){6,2048})\1/g;
 
-/** The snippet of a secret finding: as a whole, and what in it can be the value. */
+/** Adds the snippet of a secret finding: the whole, and the parts that may be the value. */
 export function addSnippet(snippet: string | null, found: Set<string>): void {
   const text = snippet?.trim() ?? '';
   if (text === '' || isMasked(text)) return;
@@ -50,7 +59,9 @@ export function addSnippet(snippet: string | null, found: Set<string>): void {
   }
 }
 
-/** What is assigned, without quotes; of several words the last too (`Bearer …`). */
+/**
+ * Adds the assigned value without quotes; if it has several words, also the last one (`Bearer …`).
+ */
 export function addAssigned(text: string, found: Set<string>): void {
   const value = (ASSIGNED.exec(text)?.[1] ?? text).replace(/^["'`]+|["'`;,)]+$/g, '').trim();
   found.add(value);
@@ -64,18 +75,23 @@ const VALUE_WORD =
 /** CodeQL: `The hard-coded value "…" is used as password.` */
 const SAID_QUOTED = new RegExp(`${VALUE_WORD} (["'\`])((?:(?!\\1).){6,2048})\\1`, 'gi');
 
-/** `Found secret: …`, `password is …`: the word behind it, and whether the line ends there. */
+/**
+ * `Found secret: …`, `password is …`: the word that follows, and whether the line ends after it.
+ */
 const SAID_BEHIND = new RegExp(
   `${VALUE_WORD}(?:[ \\t]*(:|=)|[ \\t]+(?:is|was))[ \\t]+(\\S{6,2048})(?=[ \\t]*(\\S|$))`,
   'gim',
 );
 
-/** What a sentence about a secret says that it is, but for what the report says `openly` anyway (its rule, its path). */
+/**
+ * Adds the values that a sentence about a secret states, except those that the report shows
+ * `openly` (rule, path).
+ */
 export function addSaid(text: string, openly: string, found: Set<string>): void {
   for (const said of text.matchAll(SAID_QUOTED)) found.add(said[2] ?? '');
   for (const [, sign, word = '', next] of text.matchAll(SAID_BEHIND)) {
     const value = word.replace(/^["'`(<]+|["'`)>.,;:!?]+$/g, '');
-    // In the middle of a sentence stand words.
+    // In the middle of a sentence stand words, so a value there must have letters and digits.
     const isValue = sign !== undefined && next === '' ? true : MIXED.test(value);
     if (isValue && !SAYS_LITTLE.test(value) && !openly.includes(value)) found.add(value);
   }
@@ -83,7 +99,7 @@ export function addSaid(text: string, openly: string, found: Set<string>): void 
 
 const MIXED = /^(?=.*\d)(?=.*[A-Za-z])/;
 
-/** The values in a property bag, by what its members are called. */
+/** Adds the values of a property bag, by the names of its members. */
 export function addBag(bag: JsonObject | null, found: Set<string>): void {
   for (const [name, value] of Object.entries(bag ?? {})) {
     for (const entry of [value, ...listOf(value)]) {
@@ -96,13 +112,19 @@ export function addBag(bag: JsonObject | null, found: Set<string>): void {
   }
 }
 
-/** Of what merely may quote a secret: what is assigned or quoted there, or can't be a word of the message. */
+/**
+ * Adds the parts of a text that may quote a secret: assigned and quoted values, else the text
+ * itself when it can't be a word of the message.
+ */
 function addQuoted(text: string, found: Set<string>): void {
   if (/[=:"'`]/.test(text)) addSnippet(text, found);
   else if (isNoPath(text) || /\s/.test(text)) found.add(text);
 }
 
-/** A property bag: below a name of credentials nothing is shown, and elsewhere nothing that looks like one. */
+/**
+ * A property bag as it may be shown: nothing below a credential's name, and elsewhere nothing that
+ * looks like a credential.
+ */
 export function maskedBag(bag: JsonObject, values: SecretValues): JsonObject {
   return Object.fromEntries(
     Object.entries(bag).map(([name, value]) => [
@@ -123,7 +145,7 @@ function maskedProperty(
     const text = withoutValues(value, values, true);
     return DESCRIBING.test(name) ? text : maskLongHex(text);
   }
-  // A position is no secret, a PIN is.
+  // A position is no secret; a PIN is one.
   if (typeof value === 'number') return hide && !QUOTING.test(name) ? MASK : value;
   if (Array.isArray(value)) return value.map((entry) => maskedProperty(entry, name, values, hide));
   const object = objectOf(value);
@@ -136,22 +158,25 @@ function maskedProperty(
   );
 }
 
-/** Answers of a detector, not values. */
+/** Answers of a detector, which are no values. */
 const SAYS_LITTLE = /^(?:true|false|yes|no|none|unknown|valid|invalid|active|inactive|)$/i;
 
-/** `rawSecret2`, `db_password`, `TokenValue`, in one spelling: letters only. */
+/**
+ * Words of credentials, as they stand in `rawSecret2`, `db_password` and `TokenValue` reduced to
+ * lower-case letters.
+ */
 const CREDENTIAL =
   /secret|token|passw|passphrase|pwd|credential|apikey|privatekey|accesskey|cookie|session|auth(?!or)/;
 
-/** What a name ends in that says something of a secret, or where it is. */
+/** Endings of names whose values describe a secret or its place. */
 const DESCRIBING =
   /(?:type|kind|name|id|count|length|category|class|rule|status|validity|verified|hash|sha|digest|fingerprint|entropy|file|path|provider|detector|commit|revision|date|time|ur[il])[\W\d_]*$/i;
 
-/** What a name ends in that quotes what was scanned. */
+/** Endings of names whose values quote the scanned text. */
 const QUOTING =
   /(?:raw|match|matches|matched|value|snippet|line|code|content|contents|context|text|excerpt|evidence|sample|preview|finding|source|key|keys|data|dsn|connectionstring)[\W\d_]*$/i;
 
-/** True for names of properties that hold, in a finding of a secret, the secret or what stands around it. */
+/** True for properties that hold, in a finding of a secret, the secret or the text around it. */
 function holdsSecret(name: string): boolean {
   return namesCredential(name) || (QUOTING.test(name) && !CREDENTIAL.test(lettersOf(name)));
 }
@@ -159,23 +184,29 @@ function holdsSecret(name: string): boolean {
 function namesCredential(name: string): boolean {
   if (isCredentialName(name)) return true;
   const letters = lettersOf(name);
-  // Hashes of secrets have no key: a guess could be confirmed.
+  // A hash of a secret has no key, so it would confirm a guess.
   return CREDENTIAL.test(letters) && (!DESCRIBING.test(name) || letters.includes('hash'));
 }
 
 const lettersOf = (name: string): string => name.toLowerCase().replaceAll(/[^a-z]/g, '');
 
-/** The text without values: without those that are known, and `strictly` without what looks random, too. */
+/**
+ * The text without secrets. `strictly`: without any known value and without texts that look random;
+ * otherwise only values go that can't be a part of an address by chance.
+ */
 export function withoutValues(text: string, values: SecretValues, strictly: boolean): string {
   const unknown = maskForms(withoutKnown(text, strictly ? values : values.filter(isNoPath)));
   return strictly ? maskRandom(unknown) : unknown;
 }
 
-/** The text without these values. */
+/** The text with these values masked. */
 export const withoutKnown = (text: string, values: SecretValues): string =>
   values.reduce((rest, value) => maskOccurrences(rest, value), text);
 
-/** In addresses only values that can't be a part of them by chance are masked: places have to be found again. */
+/**
+ * True for values that can't be a part of an address by chance. Only these are masked in addresses,
+ * because an address must still lead to its place.
+ */
 export const isNoPath = (value: string): boolean =>
   /^(?=.*\d)(?=.*[A-Za-z])\S{12,}$/.test(value) && !/\.[A-Za-z]{1,5}$/.test(value);
 

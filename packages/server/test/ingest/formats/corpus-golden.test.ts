@@ -1,6 +1,6 @@
-// What the SARIF reader makes of the shared corpus, file by file: how many items have which outcome,
-// what was warned about, and a digest of the envelope and of all drafts. The corpus is not part of this
-// repository; what is made of it is, so that a change of the reader shows how many real reports it
+// The shared corpus of SARIF files → one line for each file: the number of items with each outcome,
+// the warnings, and a digest of the envelope and of all drafts. The corpus is not part of this
+// repository, but its lines are, so that a change of the reader shows how many real reports it
 // changes.
 
 import { hash } from 'node:crypto';
@@ -9,7 +9,7 @@ import { golden } from '../../../../../tools/golden.ts';
 import { DocumentRefused } from '../../../src/ingest/report/report.rules.ts';
 import { decode, readJson, sharedFiles } from './readers.ts';
 
-/** Enough to tell that something changed; what it was, a fixture should show. */
+/** Enough to show that something changed; a fixture should show the change itself. */
 const DIGEST_CHARS = 16;
 
 const FILES = sharedFiles('corpus/sarif');

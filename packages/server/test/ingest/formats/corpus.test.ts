@@ -1,13 +1,13 @@
 // The readers on reports of real tools (../shared beside the repository): nothing throws but
-// DocumentRefused, every item of a file has exactly one outcome, and all pointers lead to
-// something.
+// DocumentRefused, every item of a file has exactly one outcome, and every pointer leads to a
+// value.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DocumentRefused } from '../../../src/ingest/report/report.rules.ts';
 import { decode, type Format, pointerOf, readJson, resolve, sharedFiles } from './readers.ts';
 
-/** Files that aren't what their folder says, and the code with which they are refused. */
+/** Files that differ from what their folder says, and the code with which they are refused. */
 const REFUSED: Readonly<Record<string, string>> = {
   'binskim--v1.0.0-OLD-VERSION.sarif': 'unsupported_sarif_version',
   'checkov--version-2.2.0-INVALID.sarif': 'unsupported_sarif_version',
@@ -38,7 +38,7 @@ function check(name: string, url: URL, format: Format): void {
   try {
     document = readJson(url);
   } catch (error) {
-    // One file of the corpus isn't JSON on purpose; parsing is the caller's.
+    // One file of the corpus isn't JSON on purpose; the caller parses.
     assert.ok(error instanceof SyntaxError && name.includes('INVALID'), name);
     return;
   }

@@ -1,6 +1,7 @@
-// What the CTIS reports of the reference and of the corpus (../shared beside the repository) are read as, in short: how
-// many of each outcome, what is in the envelope, which warnings, and a digest of everything. A changed digest is a changed
-// draft: the reason has to be known before the golden file is written anew.
+// The CTIS reports of the reference and of the corpus (../shared beside the repository) → a short
+// account of each: the number of items with each outcome, the envelope, the warnings, and a digest
+// of everything. A changed digest is a changed draft: the reason has to be known before the golden
+// file is written anew.
 
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';

@@ -1,5 +1,6 @@
-// Reports of which something can't be read that tells how the run went, what it covered, or what it is about: nothing may be
-// concluded from what they lack (contract §6), and a warning says where.
+// Reports with a member that can't be read although it tells how the run went, what it covered or
+// what it is about: nothing may be concluded from the findings that such a report lacks (contract
+// §6), and a warning tells the place.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -13,7 +14,7 @@ const ran = (invocation: object) =>
   log([{ ...T, results: [], invocations: [{ executionSuccessful: true, ...invocation }] }]);
 const run = (more: object) => log([{ ...T, results: [], ...more }]);
 
-/** Whether a report may conclude something, and what it was warned of. */
+/** Whether something may be concluded from a report, and its warnings. */
 function conclusion(
   document: unknown,
   format: Format = 'sarif',
@@ -26,7 +27,7 @@ function conclusion(
 describe('what tells how a SARIF run went', () => {
   const at = '/runs/0/invocations';
 
-  test('one invocation in the place of their list is read as the only one', () => {
+  test('an invocation in place of the list of invocations is read as the only one', () => {
     assert.deepEqual(conclusion(run({ invocations: { executionSuccessful: false } })), [
       false,
       `${at} wrong_type`,
@@ -61,7 +62,7 @@ describe('what tells how a SARIF run went', () => {
     }
   });
 
-  test('one notification in the place of their list is read as the only one', () => {
+  test('a notification in place of the list of notifications is read as the only one', () => {
     for (const list of ['toolExecutionNotifications', 'toolConfigurationNotifications']) {
       const place = `${at}/0/${list}`;
       assert.deepEqual(conclusion(ran({ [list]: error })), [
@@ -139,7 +140,7 @@ describe('what belongs to a SARIF log', () => {
     ]);
   });
 
-  test('inline properties of no run conclude nothing if they tell how one went', () => {
+  test('inline properties without a run that tell how a run went conclude nothing', () => {
     const runs = [{ ...T, results: [], automationDetails: { guid: ID } }];
     const of = (more: object) =>
       conclusion(log(runs, { inlineExternalProperties: [{ runGuid: 'another', ...more }] }));
@@ -220,7 +221,7 @@ describe('what a CTIS report is about', () => {
     assert.deepEqual(assets(['domain', 'a.test'], ['domain', 'A.test']), [true]);
   });
 
-  test('a time of the report that can’t be read is told', () => {
+  test('a time of the report that can’t be read costs a warning', () => {
     const timestamp = (value: string) => about({ metadata: { timestamp: value } });
     assert.deepEqual(timestamp('yesterday'), [true, '/metadata/timestamp time_unreadable']);
     for (const time of ['', '0001-01-01T00:00:00Z', '2026-11-20T08:00:00Z']) {

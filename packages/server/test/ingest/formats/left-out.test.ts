@@ -1,5 +1,5 @@
-// Nothing of a report is dropped without being counted: a list beyond its bound is a warning at the
-// item where it happened first, with the number of entries that are left out.
+// No part of a report is left out without being counted: a list beyond its bound is a warning at
+// the first item with such a list, with the number of entries that are left out.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,11 +19,11 @@ import {
 
 const LEFT_OUT = 3;
 
-/** So many entries, each made from its number. */
+/** The given number of entries, each made from its number. */
 const entries = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Three more than there is room for. */
+/** Three entries more than the bound. */
 const tooMany = <T>(max: number, make: (index: number) => T): T[] => entries(max + LEFT_OUT, make);
 
 const text = (words: string) => ({ text: words });
@@ -169,7 +169,7 @@ const CASES: readonly Case[] = [
   { what: 'tags', result: { properties: { tags: tooMany(limits.tagsMax, (i) => `t${i}`) } } },
 ];
 
-/** What is told of lists after all items were read. */
+/** The warnings about lists after all items were read. */
 function toldOfLists(report: DecodedReport) {
   for (const _ of report.items());
   return report.warnings
@@ -178,7 +178,7 @@ function toldOfLists(report: DecodedReport) {
 }
 
 for (const { what, result: more, run, driver } of CASES) {
-  test(`of a SARIF log, ${what} beyond their bound are counted where they stand`, () => {
+  test(`in a SARIF log, ${what} beyond their bound are counted where they stand`, () => {
     const log = sarif([result(more ?? {})], run, driver);
     assert.deepEqual(toldOfLists(decodeSarif(log)), [['/runs/0/results/0', LEFT_OUT]]);
   });
@@ -211,7 +211,7 @@ const CTIS_CASES: readonly (readonly [string, object, Record<string, number>?])[
 ];
 
 for (const [what, more, omitted] of CTIS_CASES) {
-  test(`of a CTIS finding, ${what} beyond their bound are counted where they stand`, () => {
+  test(`in a CTIS finding, ${what} beyond their bound are counted where they stand`, () => {
     const report = decodeCtis(ctis([{ ...FINDING, ...more }]));
     const [draft] = drafts(report);
     assert.deepEqual(draft?.detail.omitted, omitted);
@@ -221,7 +221,7 @@ for (const [what, more, omitted] of CTIS_CASES) {
   });
 }
 
-test('edges of a component beyond their bound are counted, repeats not', () => {
+test('edges of a component beyond their bound are counted, without repeats', () => {
   const names = tooMany(1000, (i) => ({ name: `n${i}`, version: '1' }));
   const edges = names.map(({ name }) => name);
   const root = { name: 'root', version: '1', depends_on: [...edges, ...edges] };
@@ -237,7 +237,7 @@ test('fingerprints beyond their bound are counted among those that are not used'
   assert.deepEqual(detail.fingerprints_ignored, { '…': '3 beyond the first 32' });
 });
 
-test('a list within its bound is no warning, and the first place of several is named', () => {
+test('a list within its bound costs no warning, and a warning names the first of several places', () => {
   const full = { workItemUris: entries(100, (i) => `https://h.test/${i}`) };
   const more = { workItemUris: tooMany(100, (i) => `https://h.test/${i}`) };
   const report = decodeSarif(sarif([full, more, more].map(result)));
@@ -260,7 +260,7 @@ test('a long header, a long description of a rule and a long name of a bag are t
   assert.match(String(shown.web_request?.headers?.accept), /…$/);
 });
 
-test('what happened to texts and lists is told however many other warnings there are', () => {
+test('the warnings about cut texts and lists are shown however many other warnings there are', () => {
   const unknown = Object.fromEntries(entries(2 * limits.receiptWarningsMax, (i) => [`u${i}`, i]));
   const message = text(`\0${'x'.repeat(2 * limits.messageCharsMax)}`);
   const report = decodeSarif(sarif([result({ ...unknown, message })]));

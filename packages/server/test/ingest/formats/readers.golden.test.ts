@@ -1,5 +1,5 @@
-// The readers on small reports like those that real tools write: everything they make of each is
-// checked in.
+// The readers on small reports like those that real tools write: their whole result for each report
+// is checked in.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ for (const format of ['sarif', 'ctis', 'gitleaks'] satisfies Format[]) {
   }
 }
 
-/** A report as data; pointers as they are in the flat document. */
+/** A report as data; its pointers are those of the flat document. */
 function readings(document: unknown): unknown {
   const report = decode('ctis', document);
   const items = [...report.items()];

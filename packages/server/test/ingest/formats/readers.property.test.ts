@@ -1,6 +1,6 @@
-// The readers against documents that nobody wrote: real-looking reports with parts swapped,
-// dropped, repeated or replaced by hostile values. Whatever comes, there are drafts, located
-// rejections, or one DocumentRefused.
+// The readers on documents that nobody wrote: reports that look real, with parts swapped, dropped,
+// repeated or replaced by hostile values. Every document gives drafts and located rejections, or
+// one DocumentRefused.
 
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -53,7 +53,7 @@ const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
-/** Replaces, drops or repeats one member somewhere below the root; `path` picks where. */
+/** Replaces, drops or repeats one member below the root; `path` chooses the member. */
 function mutated(document: unknown, path: readonly number[], how: number, value: unknown): unknown {
   const copy: unknown = structuredClone(document);
   let here = copy as Record<string, unknown>;

@@ -1,5 +1,5 @@
-// What the tests of the report readers share: reading fixtures, and a whole report as plain data, read as the server
-// reads it: from bytes, the envelope first, then the items one by one.
+// The parts that tests of the report readers share: fixtures, and a whole report as plain data,
+// read as the server reads it: from bytes, the envelope first, then the items one by one.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { FindingDetail } from '@muster/contract';
@@ -45,13 +45,13 @@ export type ReadItem =
   | Exclude<Item, { outcome: 'finding' }>
   | { readonly outcome: 'finding'; readonly draft: ReadDraft };
 
-/** A list beside the findings: what of it is usable, and what isn't. */
-export interface FrameList<T> {
+/** A list beside the findings: its usable entries, and the rejected ones. */
+export interface EntryList<T> {
   readonly usable: readonly T[];
   readonly rejections: readonly Located[];
 }
 
-/** An entry with all that is made when asked for. */
+/** An entry with all the parts that are made when asked for. */
 export type ReadAsset = Omit<AssetEntry, 'attributes'> & {
   readonly attributes: Readonly<Record<string, unknown>>;
 };
@@ -59,15 +59,18 @@ export type ReadEndpoint = Omit<EndpointDraft, 'document'> & {
   readonly document: Readonly<Record<string, unknown>>;
 };
 
-/** A whole report: its envelope, the lists beside its findings, its items in one pass or several, and what was tolerated. */
+/**
+ * A whole report: its envelope, the lists beside its findings, its items in one pass or several,
+ * and its warnings.
+ */
 export interface DecodedReport
   extends Omit<Report, 'warnings' | 'pass' | 'contextOf' | 'assets' | 'listIndexes' | 'format'> {
   readonly format: Format;
-  readonly assets: FrameList<ReadAsset>;
+  readonly assets: EntryList<ReadAsset>;
   readonly listedAssets: number;
-  readonly components: FrameList<ComponentDraft>;
-  readonly relationships: FrameList<RelationshipDraft>;
-  readonly endpoints: FrameList<ReadEndpoint>;
+  readonly components: EntryList<ComponentDraft>;
+  readonly relationships: EntryList<RelationshipDraft>;
+  readonly endpoints: EntryList<ReadEndpoint>;
   readonly warnings: readonly Located[];
   readonly warningsByCode: Readonly<Record<string, number>>;
   items(): Generator<ReadItem, void, undefined>;
@@ -188,7 +191,7 @@ function knowLists(opened: OpenReport, scanned: Scanned): { known: Report; reade
   return { known: linksIndexed(), readers };
 }
 
-/** The usable entries of a list, read as they are before they are written. */
+/** The usable entries of a list, read again as before they are written. */
 function againOf<T>(
   reader: ListReader<T> | null,
   itemIndex: ListIndex,
@@ -203,14 +206,14 @@ function againOf<T>(
   });
 }
 
-/** All assets by their index: of those that are listed what their first entry says. */
+/** All assets by their index; a listed asset has the facts of its first entry. */
 function assetsOf(
   names: AssetNames,
   { assets: itemIndex }: ListIndexes,
   reader: ListReader<AssetEntry> | null,
   scanned: Scanned,
   warnings: Warnings,
-): FrameList<ReadAsset> {
+): EntryList<ReadAsset> {
   const byRow = new Map<number, ReadAsset>();
   for (const entry of againOf(reader, itemIndex, scanned, warnings)) {
     const row = names.find(entry) ?? -1;
@@ -233,11 +236,11 @@ const bareAsset = ({ kind, value }: NamedAsset): ReadAsset => ({
   attributes: {},
 });
 
-/** As reading.ts and components.ts read them: first all of them by themselves, then their edges. */
+/** Follows reading.ts and components.ts: first each component by itself, then their edges. */
 function componentsOf(
   reader: ListReader<ComponentEntry> | null,
   items: readonly ScannedItem[],
-): { list: FrameList<ComponentDraft>; told: Warnings[] } {
+): { list: EntryList<ComponentDraft>; told: Warnings[] } {
   const itemIndex = new ComponentIndex();
   const edgeWarnings = new Warnings();
   if (reader !== null) items.forEach(takingEntries(reader, itemIndex, onDefect));
@@ -258,7 +261,7 @@ function componentsOf(
 
 const SAME = new Map<string, () => readonly string[]>();
 
-/** Equal texts are one function, so that drafts can be compared. */
+/** Equal texts give the same function, so that drafts can be compared. */
 function alsoOf(draft: FindingDraft): Pick<FindingDraft, 'also'> {
   const texts = draft.also?.() ?? [];
   const key = JSON.stringify(texts);
@@ -279,7 +282,7 @@ export function fixtureNames(format: Format): string[] {
   return readdirSync(new URL(`${format}/`, FIXTURES)).map((file) => file.replace(/\.json$/, ''));
 }
 
-/** The files of a folder of the shared material; null where that isn't there. */
+/** The files of a folder of the shared material; null when the folder isn't there. */
 export function sharedFiles(folder: string): { name: string; url: URL }[] | null {
   const place = new URL(`${folder}/`, SHARED);
   if (!existsSync(place)) return null;
@@ -301,13 +304,13 @@ export function onlyDraft(report: DecodedReport): ReadDraft {
   return draft;
 }
 
-/** Where an item stands, whatever became of it. */
+/** The place of an item, whatever its outcome is. */
 export function pointerOf(item: ReadItem): string {
   if (item.outcome === 'finding') return item.draft.pointer;
   return item.outcome === 'rejected' ? item.rejection.pointer : item.pointer;
 }
 
-/** What stands at a JSON pointer; throws where nothing does. */
+/** The value at a JSON pointer; throws when there is none. */
 export function resolve(document: unknown, pointer: string): unknown {
   let value = document;
   for (const token of pointer.split('/').slice(1)) {
@@ -320,7 +323,7 @@ export function resolve(document: unknown, pointer: string): unknown {
   return value;
 }
 
-/** A SARIF log of one run. */
+/** A SARIF log with one run. */
 export function sarif(results: unknown, run: object = {}, driver: object = {}): unknown {
   return {
     version: '2.1.0',
@@ -328,7 +331,7 @@ export function sarif(results: unknown, run: object = {}, driver: object = {}): 
   };
 }
 
-/** A SARIF result with a rule, a message, and what the test is about. */
+/** A SARIF result with a rule, a message, and the members that the test is about. */
 export const result = (more: object): object => ({ ruleId: 'r', message: { text: 'm' }, ...more });
 
 /** The draft of the only result of a run. */
@@ -336,12 +339,12 @@ export function oneResult(more: object, run: object = {}, driver: object = {}): 
   return onlyDraft(decodeSarif(sarif([result(more)], run, driver), {}));
 }
 
-/** What a finding page would show of the only result of a run. */
+/** The detail of the only result of a run, as a finding page would show it. */
 export function detailOfResult(more: object, run: object = {}, driver: object = {}): FindingDetail {
   return oneResult(more, run, driver).detail as FindingDetail;
 }
 
-/** A CTIS report of some findings. */
+/** A CTIS report with some findings. */
 export function ctis(findings: unknown, report: object = {}): unknown {
   return { version: '1.6', metadata: {}, tool: { name: 'Tool' }, findings, ...report };
 }

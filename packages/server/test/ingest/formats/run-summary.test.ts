@@ -1,4 +1,4 @@
-// What is kept of how the runs of a report went, for operators.
+// The summaries of a report's runs, which tell operators how the runs went.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,7 +35,7 @@ test('a SARIF run tells its tool, its names, the span of its invocations and how
   });
 });
 
-test('a run that says nothing of itself is shown with nothing, whatever stands in the places', () => {
+test('a run without usable facts has an empty summary, whatever its members hold', () => {
   const odd = [{ exitCode: '1', startTimeUtc: 5, executionSuccessful: 'yes' }, null, 7];
   const run = runOf({ invocations: odd, automationDetails: [] });
   const { tool: _, tool_version: __, invocations, ...rest } = run ?? {};
@@ -43,7 +43,7 @@ test('a run that says nothing of itself is shown with nothing, whatever stands i
   assert.deepEqual(new Set(Object.values(rest)), new Set([null]));
 });
 
-test('credentials in names are masked, texts are cut, and of many runs the first are shown', () => {
+test('credentials in names are masked, texts are cut, and only the first of many runs are shown', () => {
   const id = `https://ada:secret@ci.example.com/${'x'.repeat(3000)}`;
   const shown = runOf({ automationDetails: { id } })?.automation_id ?? '';
   assert.match(shown, /^https:\/\/\*\*\*@ci/);

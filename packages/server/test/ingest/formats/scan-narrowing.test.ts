@@ -1,4 +1,5 @@
-// Whether a scan looks at the whole of what its command is about: only then may it close findings without saying so.
+// Whether a scan covers the whole asset that its command names: only such a scan may close findings
+// without stating its coverage.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,14 +17,14 @@ test('a target that is the repository, however it is spelled, narrows nothing', 
   }
 });
 
-test('a path and another address may be a part of the repository, and narrow', () => {
+test('a path or another address narrows, because it may be a part of the repository', () => {
   const others = ['src', './src', '..', '../shop', '/srv/shop', 'shop', `${SHOP}-api`];
   for (const target of [...others, 'https://shop.acme.test', 'gitlab.com/acme/shop', '.git']) {
     assert.equal(isNarrowed({ repository_url: SHOP, target }), true, target);
   }
 });
 
-test('a target that is the asset narrows nothing; an address below it, and a port of it, do', () => {
+test('a target that is the asset narrows nothing; an address below it, or one of its ports, narrows', () => {
   const site = { asset: 'https://shop.acme.test', asset_type: 'website' };
   assert.equal(isNarrowed({ ...site, target: 'https://shop.acme.test' }), false);
   assert.equal(isNarrowed({ ...site, target: 'https://shop.acme.test/login' }), true);
@@ -33,7 +34,7 @@ test('a target that is the asset narrows nothing; an address below it, and a por
   assert.equal(isNarrowed({ ...host, target: '.' }), true);
 });
 
-test('what narrows beside a whole target still narrows; a target alone is what the scan is about', () => {
+test('a narrowing member beside a whole target still narrows; a target alone names the asset', () => {
   assert.equal(isNarrowed({ repository_url: SHOP, target: '.', targets: ['src'] }), true);
   assert.equal(isNarrowed({ repository_url: SHOP, target: '.', config: { exclude: ['a'] } }), true);
   assert.equal(isNarrowed({ repository_url: SHOP, target: ['.'] }), true);

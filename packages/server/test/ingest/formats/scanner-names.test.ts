@@ -1,11 +1,11 @@
-// Which tools' reports may be those of a scanner, by the names that commands and reports have for them.
+// Which tools' reports may come from a scanner, by the names that commands and reports use.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fitsTool } from '../../../src/ingest/formats/common/clean-scan.rules.ts';
 import { scanContextOf, scanOf } from '../../../src/ingest/formats/common/scan-context.rules.ts';
 
-/** What commands call a scanner, and what its reports call the tool. */
+/** The scanner's name in commands, and the tool's name in its reports. */
 const FITTING: readonly (readonly [scanner: string, tool: string])[] = [
   ['semgrep', 'Semgrep OSS'],
   ['semgrep', 'semgrep'],
@@ -69,7 +69,7 @@ test('a scanner does not fit another product of the same house, nor a name that 
   for (const [scanner, tool] of FOREIGN) assert.ok(!fitsTool(scanner, tool), `${scanner}: ${tool}`);
 });
 
-test('of the scans that a runner holds, a report belongs to the only one that fits it', () => {
+test('a report belongs to the only scan of its runner that fits it', () => {
   const scan = (scanner: string) => scanContextOf(scanner, { scanner }, false);
   const scans = ['snyk-code', 'snyk-container', 'trivy-fs'].map(scan);
   assert.equal(scanOf({ scans }, 'SnykCode')?.commandId, 'snyk-code');

@@ -1,5 +1,6 @@
-// Findings of secrets by tools that look for much else (Semgrep, Checkov, KICS, CodeQL): what their rules are called and
-// classified under tells them, and nothing that they found is to be seen. Other rules that name secrets stay what they are.
+// Findings of secrets by tools that look for many other things, too (Semgrep, Checkov, KICS,
+// CodeQL): names and classes of their rules tell such findings, whose values are hidden. Other
+// rules that name secrets keep their type.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +25,7 @@ interface Rule {
 const TOKEN = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a';
 const AWS = 'AKIAIOSFODNN7EXAMPLE';
 
-/** A result of a rule, with a snippet and a message that quote what was found. */
+/** A result of a rule, with a snippet and a message that quote the value. */
 function found(tool: string, rule: Rule, value = TOKEN, line?: string): ReadDraft {
   const region = { startLine: 3, snippet: { text: line ?? `token = "${value}"` } };
   return oneResult(
@@ -52,7 +53,7 @@ const SECRET_RULES: readonly [string, Rule][] = [
   ['mobsfscan', { id: 'hardcoded_api_key' }],
   ['x', { id: 'NoHardcodedPasswords' }],
   ['x', { id: 'leaked-api-key' }],
-  // Only what is found tells with these.
+  // For these rules only the found value decides.
   ['x', { id: 'aws-access-token' }],
 ];
 
@@ -99,7 +100,7 @@ for (const [tool, rule] of OTHER_RULES) {
   });
 }
 
-/** Words of the result itself that classify it, where its rule says nothing. */
+/** Members of the result itself that classify it, where its rule doesn't. */
 const OWN: readonly object[] = [
   { taxa: [{ id: '259', toolComponent: { name: 'CWE' } }] },
   { properties: { cwe: 'CWE-798' } },
@@ -118,7 +119,7 @@ test('a result that is classified as a secret is one, though its rule says nothi
   }
 });
 
-test('a published vulnerability or a site that is classified so is no secret of a file', () => {
+test('a published vulnerability or a finding on a site is no secret in a file, however it is classified', () => {
   const taxa = [{ id: '798', toolComponent: { name: 'CWE' } }];
   assert.equal(oneResult({ ruleId: 'CVE-2024-1234', taxa }).type, 'vulnerability');
   assert.equal(
@@ -207,7 +208,7 @@ test('ordinary words and addresses stay readable in a CTIS finding of a secret',
   assert.ok(JSON.stringify(draft.detail).includes(url));
 });
 
-test('no rejected item shows a credential, whatever it stands in', () => {
+test('a rejected item shows no credential, in whatever member it stands', () => {
   const random = 'dXNlcjpwYXNzd29yZDEyMzQ1Njc4OTBBQkNERUY5';
   const hex = '9f86d081884c7d659a2feaa0c55ad015';
   for (const value of [TOKEN, AWS, random, hex]) {
@@ -216,7 +217,7 @@ test('no rejected item shows a credential, whatever it stands in', () => {
       const text = rejectedItemText(item);
       assert.ok(!text.includes(value), text);
     }
-    // Where a long text is cut a part of the value may stand.
+    // Where a long text is cut, a part of the value may stand.
     const cut = rejectedItemText(`${`${'y'.repeat(19)} `.repeat(39)}${'y'.repeat(8)} ${value}`);
     assert.ok(!cut.includes(value.slice(0, 9)), cut);
   }
@@ -225,8 +226,8 @@ test('no rejected item shows a credential, whatever it stands in', () => {
   assert.equal(drafts(decode('ctis', ctis([TOKEN]))).length, 0);
 });
 
-test('a text of nothing but beginnings of tokens is looked through once, and stays as it is', () => {
-  // Looked through anew from each beginning, this would take minutes.
+test('a text made only of beginnings of tokens is read once, and stays as it is', () => {
+  // If each beginning started a new look through the text, this would take minutes.
   const text = 'eyJ-'.repeat(1_000_000);
   assert.ok(maskForms(text) === text);
   const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.dozjgNryP4J3jVmN';

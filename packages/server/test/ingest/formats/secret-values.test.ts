@@ -1,5 +1,5 @@
-// Where the value of a secret may stand in a report, in both formats alike: under names that quote it, in sentences, in
-// members that nobody knows. Masks never make one finding of two secrets.
+// The places where the value of a secret may stand in a report of either format: under names that
+// quote it, in sentences, in unknown members. Masks never make one finding of two secrets.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,7 +35,7 @@ const inSarif = (more: object): DecodedReport => {
   return decodeSarif(sarif([result], {}, { name: 'gitleaks' }));
 };
 
-/** All that is stored or shown of a report. */
+/** Everything that is stored or shown of a report. */
 function shownOf(report: DecodedReport): string {
   const items = drafts(report).map((draft) => ({ ...draft, identity: null }));
   return JSON.stringify([items, report.warnings]);
@@ -46,12 +46,12 @@ function assertHidden(report: DecodedReport, value: string, where: string): void
   assert.ok(!shown.includes(value), `${where}: ${shown}`);
 }
 
-/** What members are called that quote a line or a value. */
+/** Names of members that quote a line or a value. */
 const QUOTING =
   `value line snippet code context match matched matched_text text content raw raw_line sample preview excerpt finding
   data line_content source`.split(/\s+/);
 
-test('of members that the format doesn’t have a finding of a secret keeps the names only', () => {
+test('a finding of a secret keeps only the names of members that the format doesn’t have', () => {
   for (const value of VALUES) {
     for (const name of [...QUOTING, 'whatever']) {
       const said = `db ${value}`;
@@ -67,7 +67,7 @@ test('of members that the format doesn’t have a finding of a secret keeps the 
   assert.deepEqual(detail.properties, { 'location/line': '***' });
 });
 
-test('in bags of a finding of a secret nothing is shown under names that quote', () => {
+test('bags of a finding of a secret show nothing under names that quote', () => {
   for (const value of VALUES) {
     for (const name of QUOTING) {
       const bag = { [name]: `db.password = ${value}` };
@@ -104,7 +104,7 @@ test('a value that a sentence about a secret tells is hidden, in quotes or behin
   assertHidden(inSarif({ message: { text: said } }), VALUES[0] ?? '', said);
 });
 
-test('what a sentence only says of a secret stays, and so do rule and path behind a colon', () => {
+test('other words in a sentence about a secret stay, and so do rule and path behind a colon', () => {
   for (const said of [
     'Password: too short for its account',
     'The secret is verified',
@@ -119,7 +119,7 @@ test('what a sentence only says of a secret stays, and so do rule and path behin
   assert.equal(onlyDraft(inSarif({ message: { text: said } })).message, said);
 });
 
-test('what places and steps of a secret quote is hidden wherever it is repeated', () => {
+test('a value that places and steps of a secret quote is hidden wherever it is repeated', () => {
   for (const value of VALUES) {
     const related_locations = [{ path: 'b', start_line: 2, snippet: `tok = ${value}` }];
     const again = { message: `again ${value}`, tags: [value], id: value };
@@ -187,7 +187,7 @@ test('two secrets at one place are two findings, however much of them their mask
   }
 });
 
-test('a member that is kept under its place is hidden by what it is called itself', () => {
+test('a member that is kept under its place is hidden by the last name in that place', () => {
   const finding = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
   const location = { path: 'a.c', match: 'pinadokuve', token: { value: 'pinadokuve' } };
   const { detail } = onlyDraft(inCtis({ ...finding, location }));

@@ -1,4 +1,4 @@
-// What may be shown of secrets and credentials: never enough to use them.
+// The masks of secrets and credentials: they never show enough to use the value.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ test('a masked value shows at most four characters at an end and at most half of
   );
 });
 
-test('of a snippet only the name of the value stays, whatever comes after it', () => {
+test('only the name of the value stays in a snippet, whatever comes after it', () => {
   assert.equal(maskSnippet('AWS_KEY = "AKIAIOSFODNN7EXAMPLE"'), 'AWS_KEY =***');
   assert.equal(maskSnippet('ghp_0123456789abcdef'), '***');
   assert.equal(maskSnippet('token: ghp_0123456789abcdef # hidden'), 'token:***');
@@ -87,7 +87,7 @@ test('values after credential names and repeats of a secret are masked in texts'
   assert.equal(maskOccurrences('see hunter2hunter2 here', 'hunter2hunter2'), 'see hun***er2 here');
 });
 
-test('of a credential nothing is left, whatever its value is made of', () => {
+test('nothing is left of a credential, whatever its value is made of', () => {
   const long = 'x'.repeat(700);
   for (const [text, shown] of [
     ['Cookie: a=1; sid=SECRET\r\nHost: h', 'Cookie: ***\r\nHost: h'],
@@ -115,7 +115,7 @@ test('of a credential nothing is left, whatever its value is made of', () => {
   }
 });
 
-/** What credentials are found by, in any order. */
+/** Texts by which credentials are found, in any order. */
 const marks = `token password= --token Cookie: auth -u " -u " " ' \\" \\ = : := :// @ / < > <token> <![CDATA[ , ; & - a 1`;
 const piece = fc.constantFrom(' ', '\t', '\n', '-----BEGIN PRIVATE KEY-----', ...marks.split(' '));
 
@@ -129,8 +129,8 @@ test('masking what is masked changes nothing', () => {
   );
 });
 
-test('a text made of nothing but what is looked for is masked, however long it is', () => {
-  // Where a step needed the square of the length, one of these would take minutes.
+test('a text made only of the marks of credentials is masked, however long it is', () => {
+  // If a step took the square of the length, one of these would take minutes.
   fc.assert(
     fc.property(piece, piece, piece, (first, second, third) => {
       const text = first + second.repeat(50_000) + third.repeat(50_000);
@@ -140,7 +140,7 @@ test('a text made of nothing but what is looked for is masked, however long it i
   );
 });
 
-test('a credential name hides all that stands under it, but for a yes or no', () => {
+test('a credential’s name hides every value under it, except a yes or no', () => {
   const shown = (value: object) => boundedCopy(value, new Warnings(), newBudget());
   const key = 'AKIAIOSFODNN7EXAMPLE';
   for (const value of [
@@ -164,7 +164,7 @@ test('a credential name hides all that stands under it, but for a yes or no', ()
   assert.deepEqual(shown(plain), plain);
 });
 
-test('in a sentence what is assigned to a credential is masked, and what is merely said of it stays', () => {
+test('in a sentence a value assigned to a credential is masked, and other words about it stay', () => {
   const said: Readonly<Record<string, string>> = {
     'Found password=hunter2 in a.env': 'Found password=*** in a.env',
     'api_key:"a b" and token: \'c d\'.': 'api_key:"***" and token: \'***\'.',

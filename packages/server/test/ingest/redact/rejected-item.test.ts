@@ -1,4 +1,5 @@
-// What is kept of a rejected item: enough to find and mend it, bounded, and no secret.
+// The text that is stored of a rejected item: enough to find and mend the item, bounded, and
+// without secrets.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,36 +1,32 @@
-// Copies of foreign JSON (property bags, detail objects) that are safe to store and show: bounded
-// in size, depth and text length, cleaned, credentials masked. What doesn't fit is left out visibly
-// (`…`). `__proto__` is data: objects are built from entries, never by assignment. Called by the
-// report readers.
+// Foreign JSON (property bags, detail objects) → copies that are safe to store and show: bounded in
+// size, depth and text length, cleaned, credentials masked. A part that doesn't fit is left out
+// visibly (`…`). `__proto__` is data: objects are built from entries, never by assignment.
 
 import { limits } from '@muster/contract/plain';
 import { holdsCredential, isCredentialName, MASK } from '../../redact/masking.rules.ts';
 import type { Warnings } from '../../json/warnings.decode.ts';
 import { withoutCredentials } from './web.rules.ts';
 
-/** Deeper bags are machine state, not something a page shows. */
+/** Bags that nest deeper hold machine state, which no page shows. */
 const DEPTH_MAX = 12;
 
-/** Whether there is a secret is no secret. */
+/** A text that only says whether there is a secret is not a secret. */
 const YES_OR_NO = /^(?:true|false|yes|no|none|null)?$/i;
 const NAME_CHARS_MAX = 128;
 const TEXT_CHARS_MAX = limits.snippetCharsMax;
 
-/** What the copies of one finding may hold. */
+/** The space that the copies of one finding may take. */
 export interface Budget {
-  /** Characters of JSON (about bytes) that are left. */
+  /** The JSON characters (about bytes) that are left. */
   left: number;
 }
 
-/** A fresh budget; copies of one finding share it. */
+/** A fresh budget; all copies of one finding share it. */
 export function newBudget(): Budget {
   return { left: limits.propertiesBytesMax };
 }
 
-/**
- * A bounded, masked copy; `undefined` when nothing is there: null, and members, lists and objects
- * without content.
- */
+/** A bounded, masked copy; `undefined` for null, and for lists and objects without content. */
 export function boundedCopy(
   value: unknown,
   warnings: Warnings,
@@ -107,10 +103,13 @@ function boundedObject(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** Members that say what the member `value` beside them is, in any case. */
+/** Lower-case names of members that say what kind of value the member `value` beside them holds. */
 const NAMING: ReadonlySet<string> = new Set(['header', 'key', 'name']);
 
-/** `{"name": "Cookie", "value": …}`, `{"Key": "DB_PASSWORD", "Value": …}`: a header, a variable. */
+/**
+ * True for a header or a variable with a credential's name: `{"name": "Cookie", "value": …}`,
+ * `{"Key": "DB_PASSWORD", "Value": …}`.
+ */
 function hidesItsValue(object: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(object).some(
     ([name, said]) =>
@@ -118,7 +117,7 @@ function hidesItsValue(object: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-/** A yes or no is no credential. */
+/** False for null, true and false: a yes or no is no credential. */
 const isSaid = (value: unknown): boolean => value !== null && typeof value !== 'boolean';
 
 function isHiddenMember(
@@ -128,11 +127,11 @@ function isHiddenMember(
 ): boolean {
   if (typeof value === 'string') return isCredentialName(name) && !YES_OR_NO.test(value);
   if (!isSaid(value) || !holdsCredential(name)) return false;
-  // Beside the chain that it is on, a token is a coin (CTIS §3.2, web3).
+  // CTIS §3.2, web3: a `token` beside its chain is a coin, not a credential.
   return name !== 'token' || !(Object.hasOwn(object, 'chain') || Object.hasOwn(object, 'chain_id'));
 }
 
-/** Like `boundedCopy`, for members that must be an object. */
+/** Like `boundedCopy`, for members that must be an object; `undefined` for all other values. */
 export function boundedBag(
   value: unknown,
   warnings: Warnings,

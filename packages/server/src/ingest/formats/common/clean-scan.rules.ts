@@ -1,18 +1,24 @@
-// A scan that ended without findings, as its runner tells it (RP §5.8): deployed agents then hand in no report at all. What
-// it says is written as the report that was never sent: a SARIF log with an empty list of results. Called by place-clean-scan.ts.
+// The result of a scan without findings, as its runner reports it (RP §5.8) → the report that was
+// never sent: a SARIF log with an empty list of results. Deployed agents hand in no report for such
+// a scan. This file also chooses the analysis that the scan belongs to; where several fit, it
+// chooses none.
 
 import { limits } from '@muster/contract/plain';
 
 /** The end of a scan that found nothing. */
 export interface CleanScan {
-  /** False when the result itself says that something went wrong: then nothing may be concluded from it. */
+  /**
+   * False when the result itself reports a failure; nothing may be concluded from the scan then.
+   */
   readonly succeeded: boolean;
   readonly exitCode: number | null;
   readonly endedAt: string | null;
   readonly scannerVersion: string | null;
 }
 
-/** What a result of `complete` says, if it says that nothing was found: the number 0, nothing else. */
+/**
+ * The clean scan that a result of `complete` reports; null unless `findings_count` is the number 0.
+ */
 export function cleanScanOf(result: unknown): CleanScan | null {
   const said = objectOf(result);
   if (said['findings_count'] !== 0) return null;
@@ -22,7 +28,7 @@ export function cleanScanOf(result: unknown): CleanScan | null {
   const isError = error !== undefined && error !== null && error !== '';
   const hasEnded = status === undefined || status === null || status === 'completed';
   return {
-    // A scanner that found nothing has no other reason to end with anything but 0 than that it failed.
+    // A scanner that found nothing ends with a code other than 0 only because it failed.
     succeeded: hasEnded && !isError && (exitCode === null || exitCode === 0),
     exitCode: Number.isSafeInteger(exitCode) ? exitCode : null,
     endedAt: textOf(said['completed_at']),
@@ -36,7 +42,10 @@ const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= limits.nameCharsMax ? value : null;
 
-/** The report that the runner could have sent (SARIF 2.1.0 §3.14.23: an empty list is a run that found nothing). */
+/**
+ * The report that the runner could have sent (SARIF 2.1.0 §3.14.23: a run with an empty list found
+ * nothing).
+ */
 export function emptyLog(scanner: string, clean: CleanScan): string {
   const { succeeded, exitCode, endedAt, scannerVersion } = clean;
   const driver = { name: scanner, ...(scannerVersion === null ? {} : { version: scannerVersion }) };
@@ -49,22 +58,23 @@ export function emptyLog(scanner: string, clean: CleanScan): string {
   return JSON.stringify({ version: '2.1.0', runs: [run] });
 }
 
-/** An analysis that is known of an asset, on one ref and in one category. */
+/** An analysis that an asset already has, on one ref and in one category. */
 export interface KnownAnalysis {
   readonly tool: string;
   readonly coverage: 'full' | 'partial';
-  /** By which scanner's name its newest report was asked for; null: by no command. */
+  /** The scanner's name in the command that asked for the newest report; null: no command asked. */
   readonly scanner: string | null;
 }
 
-/** Why nothing is known of what a scanner's scans fill. */
+/** Why no analysis can be chosen for the scans of a scanner. */
 export type NoAnalysis = 'none' | 'several' | 'other';
 
 /**
- * The analysis that a scanner's scans fill: the one whose tool has its name, else the only one whose tool fits
- * (`trivy-fs` and `Trivy`, `semgrep` and `Semgrep OSS`). `other`: it
- * may as well be that of another scanner (`trivy-config`), for it was not asked for by this one's name. `several`: nothing
- * tells which. `scanner`: as `familyOf` makes it.
+ * The analysis to which the scans of a scanner belong: the one whose tool has the scanner's name,
+ * else the only one whose tool fits (`trivy-fs` and `Trivy`, `semgrep` and `Semgrep OSS`). `none`:
+ * no tool fits. `several`: more than one does. `other`: the only fitting analysis was not asked for
+ * under this scanner's name, so it may belong to another scanner (`trivy-config`). `scanner` has
+ * the form that `familyOf` gives.
  */
 export function analysisOfScanner<T extends KnownAnalysis>(
   scanner: string,
@@ -82,13 +92,14 @@ export function analysisOfScanner<T extends KnownAnalysis>(
   return isItsOwn ? only : 'other';
 }
 
-/** Names are compared in lower case, with single blanks. */
+/** The name in lower case with single blanks: the form in which names are compared. */
 export const familyOf = (name: string): string => name.trim().toLowerCase().replace(/\s+/g, ' ');
 
 /**
- * Whether reports of a tool may be those of a scanner. Agents call a scanner by its tool and how it is run (`trivy-fs`, RP
- * §5.7), tools call themselves `Semgrep OSS`: both begin with the same word, and one says nothing that the other contradicts.
- * `snyk-code` and `Snyk Open Source` are two products, so each has a word that the other lacks.
+ * True when the reports of a tool may come from a scanner. Agents name a scanner after its tool and
+ * its mode (`trivy-fs`, RP §5.7); tools name themselves `Semgrep OSS`. Two names fit when both
+ * begin with the same word and one has all words of the other. `snyk-code` and `Snyk Open Source`
+ * are two products: each name has a word that the other lacks.
  */
 export function fitsTool(scanner: string, tool: string): boolean {
   const [one, other] = [wordsOf(scanner), wordsOf(tool)];
@@ -99,8 +110,8 @@ export function fitsTool(scanner: string, tool: string): boolean {
 }
 
 /**
- * The words of a name, in whatever script. OWASP's projects are called with its name and without; "open source" is
- * written short in the names of scanners.
+ * The words of a name, in any script. OWASP's projects are named with and without `OWASP`, and
+ * scanner names shorten "open source" to `oss`.
  */
 function wordsOf(name: string): readonly string[] {
   const words = name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -108,5 +119,5 @@ function wordsOf(name: string): readonly string[] {
   return own.join(' ').replace('open source', 'oss').split(' ').filter(Boolean);
 }
 
-/** '' where there is none. */
+/** '' when the name has no word. */
 const firstWord = (name: string): string => wordsOf(name)[0] ?? '';

@@ -1,7 +1,7 @@
-// Which package a finding is about, in the forms that scanners use: purl, name@version, message
-// sentences of Trivy, Grype, osv-scanner and Snyk. The identity of a component leaves its version
-// out: an upgrade that stays vulnerable is the same finding. Called by the report readers; pure,
-// linear patterns over bounded texts.
+// Texts in which scanners name a package (a purl, name@version, a sentence of Trivy, Grype,
+// osv-scanner or Snyk) → the package. The identity of a component leaves its version out: an
+// upgrade that stays vulnerable is the same finding. Pure; patterns take linear time over bounded
+// texts.
 
 import { withoutCredentials } from './web.rules.ts';
 
@@ -13,7 +13,7 @@ export interface PackageName {
   readonly version: string | null;
 }
 
-/** Purl types whose names don't depend on case (purl-spec, PURL-TYPES; CTIS §5.3). */
+/** Purl types whose names ignore case (purl-spec, PURL-TYPES; CTIS §5.3). */
 const CASELESS_TYPES: ReadonlySet<string> = new Set([
   'alpm',
   'apk',
@@ -26,7 +26,7 @@ const CASELESS_TYPES: ReadonlySet<string> = new Set([
   'pypi',
 ]);
 
-/** Words of scanners for what purl calls the type. */
+/** Scanners' words for an ecosystem → the purl type. */
 const ECOSYSTEMS: ReadonlyMap<string, string> = new Map([
   ['pip', 'pypi'],
   ['python', 'pypi'],
@@ -51,7 +51,10 @@ const ECOSYSTEMS: ReadonlyMap<string, string> = new Map([
   ['swiftpm', 'swift'],
 ]);
 
-/** The purl without version, qualifiers and subpath, canonical in case; null when it isn't one. */
+/**
+ * The purl without version, qualifiers and subpath, in canonical case; null when the text is no
+ * purl.
+ */
 export function purlWithoutVersion(purl: string): string | null {
   const text = purl.trim();
   if (!/^pkg:\/{0,2}[A-Za-z][A-Za-z0-9.+-]{0,63}\/[^\s]/.test(text) || text.length > 1024)
@@ -60,7 +63,7 @@ export function purlWithoutVersion(purl: string): string | null {
   const slash = bare.indexOf('/');
   const type = bare.slice(0, slash).toLowerCase();
   const rest = bare.slice(slash + 1);
-  // A scope may be written `@scope/name` though it ought to be `%40scope/name`.
+  // Producers write a scope as `@scope/name`, though the purl form is `%40scope/name`.
   const at = rest.lastIndexOf('@');
   let name = at > rest.lastIndexOf('/') && at > 0 ? rest.slice(0, at) : rest;
   while (name.endsWith('/')) name = name.slice(0, -1);
@@ -70,15 +73,15 @@ export function purlWithoutVersion(purl: string): string | null {
   return `pkg:${type}/${name.replace(/^@/, '%40')}`;
 }
 
-/** What purl calls the ecosystem that a scanner names; words that purl doesn't have stay, in lower case. */
+/** The purl type for a scanner's word; a word without a purl type stays, in lower case. */
 export function ecosystemType(word: string): string {
   const ecosystem = word.trim().toLowerCase();
   return ECOSYSTEMS.get(ecosystem) ?? ecosystem;
 }
 
 /**
- * The purl in one spelling, with version and qualifiers; null when it isn't one. `beside`: the version that is said beside a
- * purl without one.
+ * The purl in one spelling, with version and qualifiers; null when the text is no purl. `beside` is
+ * the version that the report states beside a purl without one.
  */
 export function canonicalPurl(purl: string, beside: string | null = null): string | null {
   const text = withoutCredentials(purl.trim());
@@ -91,7 +94,7 @@ export function canonicalPurl(purl: string, beside: string | null = null): strin
   return `${bare}${version === null ? '' : `@${version}`}${end === -1 ? '' : text.slice(end)}`;
 }
 
-/** What a component is, without its version: purl where there is one, else `ecosystem/name`. */
+/** The identity of a component, without its version: its purl, else `ecosystem/name`. */
 export function componentIdentity(found: PackageName): string {
   const purl = found.purl === null ? null : purlWithoutVersion(found.purl);
   if (purl !== null) return purl;
@@ -100,7 +103,7 @@ export function componentIdentity(found: PackageName): string {
   return type === '' ? name : `${type}/${name}`;
 }
 
-/** A package from its purl alone. */
+/** The package that a purl names; null when the text is no purl. */
 export function packageOfPurl(purl: string): PackageName | null {
   const bare = purlWithoutVersion(purl);
   if (bare === null) return null;
@@ -115,7 +118,9 @@ export function packageOfPurl(purl: string): PackageName | null {
   };
 }
 
-/** `async@3.2.4`, `@babel/core@7.1.0`, `npm/lodash@4.17.20` or a purl; null when it is neither. */
+/**
+ * Reads `async@3.2.4`, `@babel/core@7.1.0`, `npm/lodash@4.17.20` or a purl; null for other texts.
+ */
 export function packageOfNameAtVersion(text: string): PackageName | null {
   const trimmed = text.trim();
   if (trimmed.length > 512 || /\s/.test(trimmed)) return null;

@@ -1,31 +1,32 @@
-// CVSS vectors: which version a vector is of, and its base score (FIRST: CVSS v2 guide §3.2, v3.0 and v3.1
-// specifications §7 and §8). What lacks a base metric, or has a metric twice, is no vector. The score of
-// a v4 vector is looked up in a table of 270 entries, which isn't here: it counts when stated. Called by the severity reader.
+// CVSS vectors → their version and base score (FIRST: CVSS v2 guide §3.2; v3.0 and v3.1
+// specifications §7 and §8). A text that lacks a base metric, or has a metric twice, is no vector.
+// The score of a v4 vector comes from a table of 270 entries, which isn't here: a v4 score counts
+// only where a report states it. Called by ctis/severity.decode.ts and read/cvss.decode.ts.
 
 export type CvssVersion = '2.0' | '3.0' | '3.1' | '4.0';
 
 export interface CvssVector {
   readonly version: CvssVersion;
-  /** As it was written, without brackets. */
+  /** The vector as it was written, without brackets. */
   readonly text: string;
   /** The base score; null for v4. */
   readonly score: number | null;
 }
 
-/** All metrics of v4, each once, are 210 characters. */
+/** A v4 vector that has each metric once takes 210 characters. */
 const VECTOR_CHARS_MAX = 255;
 
 const PARTS =
   /^(?:CVSS:(2\.0|3\.0|3\.1|4\.0)\/)?([A-Za-z]{1,3}:[A-Za-z]{1,5}(?:\/[A-Za-z]{1,3}:[A-Za-z]{1,5})*)$/;
 
-/** Base metrics with their values; the others are checked for their form only. */
+/** Base metrics with their values; other metrics are checked for their form only. */
 const BASE: Readonly<Record<'2' | '3' | '4', string>> = {
   '2': 'AV:LAN AC:HML Au:MSN C:NPC I:NPC A:NPC',
   '3': 'AV:NALP AC:LH PR:NLH UI:NR S:UC C:HLN I:HLN A:HLN',
   '4': 'AV:NALP AC:LH AT:NP PR:NLH UI:NPA VC:HLN VI:HLN VA:HLN SC:HLN SI:HLN SA:HLN',
 };
 
-/** Reads a vector; null for every other text and value. */
+/** Reads a vector; null for every other value. */
 export function cvssOf(value: unknown): CvssVector | null {
   if (typeof value !== 'string' || value.length > VECTOR_CHARS_MAX) return null;
   const text = value.trim().replace(/^\((.*)\)$/, '$1');
@@ -55,7 +56,7 @@ const ACCESS2: Readonly<Record<string, number>> = { L: 0.395, A: 0.646, N: 1 };
 const COMPLEXITY2: Readonly<Record<string, number>> = { H: 0.35, M: 0.61, L: 0.71 };
 const AUTHENTICATION2: Readonly<Record<string, number>> = { M: 0.45, S: 0.56, N: 0.704 };
 
-/** CVSS v2 §3.2.1 */
+/** The base score of v2 (CVSS v2 §3.2.1). */
 function score2(of: Metrics): number {
   const left = (name: string): number => 1 - (IMPACT2[of(name)] ?? 0);
   const impact = 10.41 * (1 - left('C') * left('I') * left('A'));
@@ -71,7 +72,7 @@ const VECTOR3: Readonly<Record<string, number>> = { N: 0.85, A: 0.62, L: 0.55, P
 const PRIVILEGES3: Readonly<Record<string, number>> = { N: 0.85, L: 0.62, H: 0.27 };
 const PRIVILEGES3_CHANGED: Readonly<Record<string, number>> = { N: 0.85, L: 0.68, H: 0.5 };
 
-/** CVSS v3.1 §7.1, §7.4; the base score of v3.0 is the same. */
+/** The base score of v3.1 (CVSS v3.1 §7.1, §7.4); v3.0 has the same one. */
 function score3(of: Metrics): number {
   const left = (name: string): number => 1 - (IMPACT3[of(name)] ?? 0);
   const isChanged = of('S') === 'C';
@@ -85,7 +86,10 @@ function score3(of: Metrics): number {
   return roundedUp(Math.min((isChanged ? 1.08 : 1) * (impact + exploitability), 10));
 }
 
-/** CVSS v3.1, appendix A: up to one decimal, by whole numbers, so that 4.02 doesn't depend on the machine. */
+/**
+ * Rounds up to one decimal (CVSS v3.1, appendix A), in whole numbers: 4.02 then gives the same
+ * score on every machine.
+ */
 function roundedUp(score: number): number {
   const whole = Math.round(score * 100_000);
   return whole % 10_000 === 0 ? whole / 100_000 : (Math.floor(whole / 10_000) + 1) / 10;

@@ -1,13 +1,14 @@
-// Times as reports write them → milliseconds, UTC. What can't be read is null, never a guess. Pure.
+// Times and days as reports write them (RFC 3339) → milliseconds UTC, and back to ISO texts. A time
+// without a zone counts as UTC. A text that can't be read becomes null, never a guess. Pure.
 
 import { stringOf } from '../../json/json.decode.ts';
 
-/** RFC 3339, or only its date: then the whole day counts. */
+/** A time of RFC 3339, or a day alone, which then counts as a whole. */
 const TIME = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?)?$/;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The last moment of a time or day as it is written, in milliseconds; null where that can't be read. */
+/** The last moment of a time or day, in milliseconds UTC; null when the text can't be read. */
 export function endOfTime(written: string): number | null {
   const text = written.trim();
   const isDate = text.length === 10;
@@ -17,7 +18,10 @@ export function endOfTime(written: string): number | null {
   return isDate ? time + DAY_MS : time;
 }
 
-/** §3.9, RFC 3339; a time without a zone is UTC, as the names of the members say. */
+/**
+ * A time in milliseconds UTC (SARIF 2.1.0 §3.9, RFC 3339); null when it can't be read. A time
+ * without a zone is UTC: the members are named `…Utc`.
+ */
 export function timeOf(value: unknown): number | null {
   const text = stringOf(value)?.trim() ?? '';
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) || text.length > 64) return null;
@@ -25,6 +29,8 @@ export function timeOf(value: unknown): number | null {
   return Number.isFinite(time) ? time : null;
 }
 
-/** Null outside of the years that a time of RFC 3339 has. */
+/**
+ * The time as an ISO text; null before 1970 and after the year 9999, which RFC 3339 can't write.
+ */
 export const isoOf = (time: number): string | null =>
   time >= 0 && time < 253_402_300_800_000 ? new Date(time).toISOString() : null;

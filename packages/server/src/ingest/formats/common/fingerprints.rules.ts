@@ -1,6 +1,6 @@
-// Which of a producer's fingerprints are evidence: texts that identify a defect by something other
-// than its line, its commit or nothing at all. The others are named with the reason, so that a
-// finding's page can say why. Called by both report readers; pure.
+// A producer's fingerprints → those that are evidence. A fingerprint that identifies only a line,
+// only a commit or nothing at all is left out with its reason, which the finding's page shows.
+// Pure.
 
 import { hash } from 'node:crypto';
 import { limits } from '@muster/contract/plain';
@@ -9,7 +9,7 @@ import { cleanText } from '../../json/json.decode.ts';
 
 export interface Fingerprints {
   readonly usable: Readonly<Record<string, string>>;
-  /** Name → why it was left out; null when nothing was. */
+  /** Name → the reason why the fingerprint was left out; null when none was. */
   readonly ignored: Readonly<Record<string, string>> | null;
 }
 
@@ -26,12 +26,13 @@ const WEAK_NAMES: ReadonlySet<string> = new Set([
 /** Values that stand for "none". */
 const PLACEHOLDER = /^(?:requires login|none|null|n\/a|unknown|0+)$/i;
 
-/** Producers write a handful; more are machine state. */
+/** Producers write a handful; a longer list is machine state. */
 const FINGERPRINTS_MAX = 32;
 
 /**
- * The usable ones of name → value lists; where names meet, the first list wins and the other is
- * prefixed. Fingerprints are stored as they are: those that show a secret are left out.
+ * The usable fingerprints of several name → value lists. Where two lists have one name, the first
+ * list keeps the name and the other gets the prefix `partial/`. Fingerprints are stored as they
+ * are, so one that shows a secret is left out.
  */
 export function usableFingerprints(
   lists: readonly (Readonly<Record<string, unknown>> | null)[],
@@ -65,7 +66,9 @@ export function usableFingerprints(
 
 const NO_FINGERPRINTS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** A text, or the `value` of the object that some exporters put in its place. */
+/**
+ * The fingerprint as a text, or the `value` of the object that some exporters write in its place.
+ */
 function fingerprintText(value: unknown): string | null {
   const text =
     typeof value === 'object' && value !== null ? (value as { value?: unknown }).value : value;
@@ -83,12 +86,14 @@ function cleanName(name: string): string {
   return cleanText(name.slice(0, limits.nameCharsMax));
 }
 
-/** Values are compared, not shown: a long one becomes its hash. */
+/** Values are compared, never shown: a long value becomes its hash. */
 function bounded(value: string): string {
   return comparable(value, limits.fingerprintCharsMax);
 }
 
-/** A text that is compared, not shown: cleaned, and beyond its bound its hash. */
+/**
+ * A text for comparison, never for display: cleaned, and beyond `charsMax` replaced by its SHA-256.
+ */
 export function comparable(value: string, charsMax: number): string {
   const text = cleanText(value);
   return text.length <= charsMax ? text : `sha256:${hash('sha256', text, 'hex')}`;

@@ -1,19 +1,21 @@
-// Paths as tools write them, to one form: relative to the checkout, `/` between segments, `.` and
-// `..` resolved, never above the root. URIs of other schemes stay what they are. An absolute path
-// that nothing makes relative keeps its leading `/` or drive, so that it is recognised as such.
-// Called by the report readers; pure.
+// Paths as tools write them → one form: relative to the checkout, `/` between segments, `.` and
+// `..` resolved, never above the root. URIs of other schemes stay as they are. An absolute path
+// that nothing makes relative keeps its leading `/` or drive, which marks it as absolute. Pure.
 
-/** Absolute directories of the machine that ran the scan, under which paths become relative. */
+/** Absolute directories of the machine that ran the scan; paths below them become relative. */
 export interface PathRoots {
   /** Cleaned absolute directories without a trailing slash, longest first. */
   readonly directories: readonly string[];
-  /** Last segment of the repository's name, lower-case: the checkout's usual folder. */
+  /**
+   * The last segment of the repository's name, in lower case: the usual name of the checkout's
+   * folder.
+   */
   readonly repositoryName: string | null;
 }
 
 export const NO_ROOTS: PathRoots = { directories: [], repositoryName: null };
 
-/** Names that tools write where there is no file. */
+/** Texts that tools write where they have no file. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   'no file associated with this alert',
   'unknown-file',
@@ -22,7 +24,7 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
   'n/a',
 ]);
 
-/** Where CI systems put a checkout; `*` is one segment. */
+/** The folders in which CI systems place a checkout; `*` is one segment. */
 const CHECKOUTS: readonly (readonly string[])[] = [
   ['home', 'runner', 'work', '*', '*'],
   ['Users', 'runner', 'work', '*', '*'],
@@ -41,7 +43,8 @@ const CHECKOUTS: readonly (readonly string[])[] = [
 ];
 
 /**
- * First segments that tell a machine's path from a checkout's path written with a leading slash.
+ * First segments of a machine's own paths. A checkout path with a leading slash begins with other
+ * words.
  */
 const MACHINE_FOLDERS: ReadonlySet<string> = new Set(
   `applications bin boot builds data dev etc home lib lib64 media mnt nix opt private proc root
@@ -49,7 +52,7 @@ const MACHINE_FOLDERS: ReadonlySet<string> = new Set(
 );
 
 const DRIVE = /^[A-Za-z]:(?=\/|$)/;
-/** `C:lib\a.c` is relative to where the scanner ran on that drive. */
+/** `C:lib\a.c` is relative to the scanner's working directory on that drive. */
 const DRIVE_RELATIVE = /^[A-Za-z]:(?=[^\\/]+[\\/.])/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]+:\/\//;
 
@@ -69,7 +72,8 @@ export function isAbsolutePath(path: string): boolean {
 }
 
 /**
- * Percent-decoding, exactly once (`%2525` → `%25`); what isn't UTF-8 or no escape stays as it is.
+ * Decodes percent escapes exactly once (`%2525` → `%25`). Bytes that aren't UTF-8 and malformed
+ * escapes stay as they are.
  */
 export function decodePercentOnce(text: string): string {
   if (!text.includes('%')) return text;
@@ -83,9 +87,9 @@ export function decodePercentOnce(text: string): string {
 }
 
 /**
- * The path that a `file:` URI or a relative URI reference names, cleaned. Everything under `file:`
- * is absolute; a host (`file://server/share`) becomes the first segment. Query and fragment are
- * part of names in practice.
+ * The cleaned path that a `file:` URI or a relative URI reference names. The path of a `file:` URI
+ * is absolute; a host (`file://server/share`) becomes the first segment. Query and fragment stay:
+ * in practice they are part of file names.
  */
 export function pathOfUri(uri: string): string {
   const text = uri.trim();
@@ -98,8 +102,9 @@ export function pathOfUri(uri: string): string {
 }
 
 /**
- * Slashes, dots and doubles resolved; `..` stops at the root. A leading `/` is kept only where it
- * means the machine's root: Checkov and others write checkout paths as `/modules/x.tf`.
+ * Resolves slashes, `.`, `..` and empty segments; `..` stops at the root. A leading `/` stays only
+ * where it means the machine's root: Checkov and other tools write checkout paths as
+ * `/modules/x.tf`.
  */
 export function cleanPath(text: string, isAbsolute = false): string {
   const segments: string[] = [];
@@ -117,7 +122,7 @@ export function cleanPath(text: string, isAbsolute = false): string {
   return (isAbsolute || isMachine) && rest !== '' ? `/${rest}` : rest;
 }
 
-/** A cleaned path relative to the checkout when something tells where that is, else unchanged. */
+/** A cleaned path relative to the checkout, where its folder is known; otherwise unchanged. */
 export function relativePath(path: string, roots: PathRoots): string {
   if (!isAbsolutePath(path)) return path;
   for (const directory of roots.directories) {
@@ -137,28 +142,28 @@ function checkoutDepth(segments: readonly string[]): number | null {
 }
 
 /**
- * Below the folder named as the repository: `/home/ada/src/shop/lib/a.ts` of
- * `github.com/acme/shop`.
+ * The segments up to the folder that has the repository's name, counted: 4 for
+ * `/home/ada/src/shop/lib/a.ts` of `github.com/acme/shop`; null when no folder has the name.
  */
 function repositoryDepth(segments: readonly string[], name: string | null): number | null {
   if (name === null) return null;
-  // The folder of a user who is called like the repository isn't the checkout.
+  // A user's own folder isn't the checkout, even when the user is called like the repository.
   const [first = '', second = ''] = segments;
   const homes = HOMES.test(first) ? 2 : DRIVE.test(first) && HOMES.test(second) ? 3 : 0;
   const at = segments.findIndex((one, index) => index >= homes && one.toLowerCase() === name);
   return at === -1 || at + 1 >= segments.length ? null : at + 1;
 }
 
-/** Where the folders of users are. */
+/** Folders that hold the folders of users. */
 const HOMES = /^(?:home|users)$/i;
 
-/** Null for what isn't a path: blank, or a placeholder for "no file". */
+/** The trimmed path; null for a blank text and for a placeholder. */
 export function usablePath(text: string): string | null {
   const trimmed = text.trim();
   return trimmed === '' || PLACEHOLDERS.has(trimmed.toLowerCase()) ? null : trimmed;
 }
 
-/** Roots from absolute directories in any spelling, and the repository's normalised value. */
+/** Roots from absolute directories in any spelling and from the repository's normalised value. */
 export function pathRoots(directories: readonly string[], repository: string | null): PathRoots {
   const cleaned = new Set(directories.filter((directory) => directory !== ''));
   const name = repository?.split('/').at(-1)?.toLowerCase() ?? null;

@@ -1,12 +1,15 @@
-// How the runs of a report went, for operators: which tool in which version, under which name, from when to when, how it
-// ended. Kept with the upload, bounded; texts are masked as titles are. Nothing is decided by it: whether a run may close
-// anything is read/health.decode.ts's to say. Called by both report readers, once per envelope.
+// The parts that the run summaries of all formats share: the empty summary, and texts in the form
+// in which a summary holds them. A summary tells operators how a run went: tool, version, start,
+// end, outcome. It is stored with the upload, bounded, and its texts are masked like titles. It
+// decides nothing: read/health.decode.ts decides whether a run may close findings. Called by
+// ctis/run-summary.decode.ts and read/run-summary.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import { maskSaid } from '../../redact/masking.rules.ts';
 import { preview, stringOf } from '../../json/json.decode.ts';
 
-export const NOTHING = {
+/** A summary of a run that states nothing. */
+export const EMPTY_SUMMARY = {
   tool_version: null,
   automation_id: null,
   automation_guid: null,
@@ -23,7 +26,8 @@ export const NOTHING = {
   scope: null,
 };
 
-export function wordOf(value: unknown): string | null {
+/** The value as a text of a summary: masked and cut; null when it is no text. */
+export function summaryTextOf(value: unknown): string | null {
   const text = stringOf(value)?.trim();
   return text === undefined ? null : preview(maskSaid(text.slice(0, 2048)), limits.nameCharsMax);
 }

@@ -1,6 +1,7 @@
-// What the command that a report belongs to tells about it (contract §5): used where neither the request nor the report
-// says what it is about. Never a guess: a scan that doesn't name its asset, or one of several that fit, tells nothing.
-// Called by the routes (what is kept of a command) and by both readers.
+// The command that a report belongs to → its facts about the report: asset, branch, coverage
+// (contract §5). They count only where neither the request nor the report states its own. Nothing
+// is guessed: a command that doesn't name its asset tells no asset, and where several commands fit,
+// none counts.
 
 import { ASSET_KINDS, limits } from '@muster/contract/plain';
 import { ipAddress, normaliseAsset } from '../../report/asset.rules.ts';
@@ -8,7 +9,10 @@ import { familyOf, fitsTool } from './clean-scan.rules.ts';
 import type { ScanContext, UploadContext } from '../../report/report.rules.ts';
 import type { Warnings } from '../../json/warnings.decode.ts';
 
-/** What is kept of a command's payload beside the upload. `isNamed`: the runner said that the report belongs to it. */
+/**
+ * The facts of a command's payload that are stored beside the upload. `isNamed`: the runner named
+ * this command for the report.
+ */
 export function scanContextOf(
   commandId: string,
   payload: Readonly<Record<string, unknown>>,
@@ -41,15 +45,18 @@ export function scanContextOf(
   return { commandId, scanner, isNamed, isNarrowed, said: Object.fromEntries(said) };
 }
 
-/** Members of a payload that leave the whole of the asset to be looked at; `target` does where it names the asset. */
+/**
+ * Payload members that never narrow a scan. `target` may: it narrows none when it names the whole
+ * asset.
+ */
 const NOT_NARROWING: ReadonlySet<string> = new Set(
   `scanner timeout_seconds report_progress repository_url asset asset_type branch commit_sha default_branch category
     coverage`.split(/\s+/),
 );
 
 /**
- * Whether a member may narrow the scan: rules of its own, paths, exclusions, and whatever nobody here knows. `isWhole`: the
- * target doesn't.
+ * True when a member may narrow the scan: rules, paths, exclusions, and every member that is
+ * unknown here. `isWhole`: the target names the whole asset.
  */
 function narrows(payload: Readonly<Record<string, unknown>>, isWhole: boolean): boolean {
   return Object.entries(payload).some(([name, value]) => {
@@ -58,12 +65,14 @@ function narrows(payload: Readonly<Record<string, unknown>>, isWhole: boolean): 
   });
 }
 
-/** The directory that a scanner is started in (RP §5.7): the command says whose checkout that is, and no part of it. */
+/**
+ * The directory that a scanner is started in (RP §5.7): the whole checkout that the command names.
+ */
 const CHECKOUT = /^\.\/?$/;
 
 /**
- * Whether a target is the repository or asset that is named beside it. A repository is one however it is spelled; a path may
- * be a part of it, and a port a part of a host.
+ * True when a target is the whole repository or asset that the payload names. All spellings of a
+ * repository are one; a path may be a part of an asset, and a port a part of a host.
  */
 function isAllOf(target: unknown, repository: string | undefined, asset: string | undefined) {
   if (typeof target !== 'string' || target === asset) return target === asset;
@@ -72,7 +81,7 @@ function isAllOf(target: unknown, repository: string | undefined, asset: string 
   return one !== null && one?.value === other?.value;
 }
 
-/** Null, and texts, lists and objects without anything in them. */
+/** True for null, for '' and for lists and objects that hold nothing else. */
 function saysNothing(value: unknown): boolean {
   if (typeof value !== 'object') return value === '';
   return value === null || Object.values(value).every(saysNothing);
@@ -81,15 +90,18 @@ function saysNothing(value: unknown): boolean {
 const defined = (object: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 
-/** `https://host/path.git`, `ssh://…` and `git@host:path` are repositories wherever they are. */
+/** `https://host/path.git`, `ssh://…` and `git@host:path` are repositories on every host. */
 const GIT_ADDRESS =
   /^(?:ssh:\/\/|git:\/\/|git\+|[\w.-]+@[\w.-]+:(?!\d+$))|^https?:\/\/[^?#]+\.git\/?$/i;
 
-/** Of a forge every page is one of a repository: host, then at least owner and name. */
+/** A forge's page with at least owner and name in its path belongs to a repository. */
 const FORGE =
   /^https?:\/\/(?:[^/@]*@)?(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)\/[^/]+\/[^/]/i;
 
-/** A target that names something of its own: an address. Paths and bare names mean another thing on every machine. */
+/**
+ * The asset that a target names by its address. A path or a bare name names none: it means
+ * something else on every machine.
+ */
 function targetOf(target: string | undefined): UploadContext {
   if (target === undefined) return {};
   if (GIT_ADDRESS.test(target) || FORGE.test(target)) return { repositoryUrl: target };
@@ -97,7 +109,7 @@ function targetOf(target: string | undefined): UploadContext {
   return ipAddress(target) === null ? {} : { asset: target, assetType: 'ip_address' };
 }
 
-/** The name by which the command of a report calls its scanner, to be compared with that of another. */
+/** The scanner's name in the command of a report, in the form in which names are compared. */
 export function scannerOf(
   scan: ScanContext | null,
   warnings: Warnings,

@@ -1,10 +1,12 @@
-// How bad a finding is, from what producers say: CVSS scores, words, SARIF levels. Nothing is
-// guessed: a word that isn't in the table answers null and the caller goes on to its next source.
-// Called by the report readers.
+// Producers' words, CVSS scores and SARIF levels → the severity of a finding. Nothing is guessed: a
+// word outside the table gives null, and the caller asks its next source.
 
 import type { Severity } from '@muster/contract';
 
-/** What was decided and by what, kept with the finding so that the decision can be read later. */
+/**
+ * A severity and the source that decided it, stored with the finding so that the decision can be
+ * read later.
+ */
 export interface SeverityVerdict {
   readonly severity: Severity;
   /** The source that decided: `security-severity`, `properties.severity`, `level`, … */
@@ -21,7 +23,7 @@ export function severityOfScore(score: number): Severity {
   return score > 0 ? 'low' : 'info';
 }
 
-/** The same for a score of CVSS v2, which has no critical (CVSS v2, NVD bands; CTIS §4.1). */
+/** The severity of a CVSS v2 score: v2 has no critical (CVSS v2, NVD bands; CTIS §4.1). */
 export function severityOfCvss2(score: number): Severity {
   const severity = severityOfScore(score);
   return severity === 'critical' ? 'high' : severity;
@@ -66,7 +68,8 @@ const WORDS: ReadonlyMap<string, Severity> = new Map([
 ]);
 
 /**
- * A severity word in any case (CTIS §4.1, and the words of SARIF tools); null when it isn't one.
+ * The severity that a word names, in any case (CTIS §4.1, and words of SARIF tools); null for
+ * others.
  */
 export function severityOfWord(value: unknown): Severity | null {
   if (typeof value !== 'string' || value.length > 32) return null;
@@ -80,7 +83,10 @@ const LEVELS: ReadonlyMap<unknown, Severity> = new Map<unknown, Severity>([
   ['none', 'info'],
 ]);
 
-/** SARIF 2.1.0 §3.27.10: `note` is low as a level, though the word alone reads as info. */
+/**
+ * The severity of a SARIF level (SARIF 2.1.0 §3.27.10). The level `note` is low; the word alone is
+ * info.
+ */
 export function severityOfLevel(level: string): Severity {
   return LEVELS.get(level) ?? 'medium';
 }
@@ -92,7 +98,7 @@ export function isLevel(value: unknown): value is Level {
 
 export type Level = 'error' | 'warning' | 'note' | 'none';
 
-/** The level that a word is in any case; null for what is none. */
+/** The level that a word names, in any case; null for other words. */
 export function levelWord(value: unknown): Level | null {
   if (isLevel(value)) return value;
   const word = typeof value === 'string' && value.length <= 64 ? value.trim().toLowerCase() : null;
@@ -107,7 +113,10 @@ const NOTICES: Readonly<Record<Severity, Level>> = {
   info: 'note',
 };
 
-/** The level of a notification: as `levelWord`, else that of the severity that it names; null for what is neither. */
+/**
+ * The level of a notification: the level that the word names, else the level of the severity that
+ * it names, else null.
+ */
 export function noticeLevel(value: unknown): Level | null {
   const severity = severityOfWord(value);
   return levelWord(value) ?? (severity === null ? null : NOTICES[severity]);

@@ -1,6 +1,5 @@
-// Names of weaknesses and vulnerabilities in whatever spelling tools use them, to one spelling
-// each: CWE-89, A03:2021, CVE-2024-1, GHSA-…. Bounded, linear scans; called by both report readers,
-// once per rule where it can be.
+// Names of weaknesses and vulnerabilities, as tools spell them → one spelling each: CWE-89,
+// A03:2021, CVE-2024-1, GHSA-…. Each scan is linear and looks at a bounded part of the text. Pure.
 
 const CWE = /(?<![A-Za-z0-9])cwe[-_/: ]{0,2}0{0,6}([1-9]\d{0,4})(?!\d)/gi;
 const OWASP = /(?<![A-Za-z0-9])a(0?[1-9]|10)[:_-](20\d\d)(?!\d)/gi;
@@ -11,7 +10,7 @@ const VULNERABILITY = new RegExp(
   'gi',
 );
 
-/** Longer texts than this hold prose, not identifiers; scanning them buys nothing. */
+/** Longer texts are prose, not identifiers: only their beginning is scanned. */
 const SCAN_CHARS_MAX = 2048;
 
 /** `CWE-<n>` for each CWE that the texts name, in order, without repeats. */
@@ -25,20 +24,21 @@ export function owaspIn(texts: readonly string[]): string[] {
 }
 
 /**
- * Published vulnerability ids in the texts: CVE upper-case, GHSA with a lower-case body (CTIS §4.2).
+ * Published vulnerability ids in the texts: CVE upper-case, GHSA with a lower-case body (CTIS
+ * §4.2).
  */
 export function vulnerabilityIdsIn(texts: readonly string[]): string[] {
   return matches(texts, VULNERABILITY, (found) => canonicalVulnerabilityId(found[0]));
 }
 
-/** One spelling per published id; other texts stay as they are. */
+/** One spelling for each published id; other texts stay as they are. */
 export function canonicalVulnerabilityId(id: string): string {
   if (/^ghsa-/i.test(id)) return `GHSA${id.slice(4).toLowerCase()}`;
   if (/^bit-/i.test(id)) return `BIT${id.slice(3)}`;
   return /^(?:cve|go|pysec|rustsec|mal|hsec|osv|gsd)-\d/i.test(id) ? id.toUpperCase() : id;
 }
 
-/** Which catalogue an id in its one spelling belongs to (CTIS §4.2). */
+/** The catalogue of an id that is in its one spelling (CTIS §4.2). */
 export function vulnerabilityFamily(id: string): 'cve' | 'ghsa' | 'osv' | 'vendor' {
   if (/^CVE-\d{4}-\d+$/.test(id)) return 'cve';
   if (/^GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}$/.test(id)) return 'ghsa';

@@ -1,6 +1,6 @@
-// Web addresses as places of findings: without credentials, query values and fragments, and as
-// templates in which the changing parts of a path are named (`/orders/1042` → `/orders/{int}`).
-// Total: what isn't a URL comes back cleaned or null. Called by the report readers.
+// Web addresses → places of findings: addresses without credentials, query values and fragments,
+// and templates that name the changing parts of a path (`/orders/1042` → `/orders/{int}`). Every
+// function is total: a text that is no URL comes back cleaned, or as null. Pure.
 
 import { isCredentialName, MASK } from '../../redact/masking.rules.ts';
 import { decodePercentOnce } from './path.rules.ts';
@@ -9,16 +9,16 @@ import { decodePercentOnce } from './path.rules.ts';
 export interface WebPlace {
   /** `https://host/path`: no user, no query, no fragment. */
   readonly address: string;
-  /** With its port unless that is the scheme's own. */
+  /** The host, with its port unless that is the scheme's own. */
   readonly host: string;
   readonly template: string;
-  /** Names of the query's parameters, sorted, comma-joined. */
+  /** The names of the query's parameters, sorted, joined by commas. */
   readonly queryNames: string;
 }
 
-/** Takes an http(s) URL apart; null when it can't be parsed. */
+/** Parses an http(s) URL; null when that fails. */
 export function webPlaceOf(url: string): WebPlace | null {
-  // Not canParse: it says yes to hosts that are too long to be parsed.
+  // URL.canParse isn't enough: it accepts hosts that are too long to be parsed.
   const parsed = URL.parse(url);
   if (parsed === null) return null;
   const names = new Set<string>();
@@ -42,12 +42,13 @@ export function redactUrl(url: string): string {
   return names === '' ? place.address : `${place.address}?${names.replaceAll(',', '=&')}=`;
 }
 
-/** Parameters that carry credentials under names that mean something else elsewhere. */
+/** Parameters that carry credentials in links; elsewhere these names mean something else. */
 const SIGNING = /^(?:key|sig|signature|code)$|signature$/i;
 
 /**
- * A link as it may be stored: without user info (RFC 3986 §3.2.1), credentials in query and fragment masked, otherwise
- * as it is, so that it still leads where it led; so are the links that a purl has. A text that is neither comes back as it is.
+ * A link as it may be stored: user info removed (RFC 3986 §3.2.1), credentials in query and
+ * fragment masked, the rest unchanged, so that the link still leads to its page. The links in a
+ * purl get the same treatment. Other texts come back unchanged.
  */
 export function withoutCredentials(text: string): string {
   return text.startsWith('pkg:') ? purlWithoutCredentials(text) : linkWithoutCredentials(text);
@@ -62,7 +63,10 @@ function linkWithoutCredentials(text: string): string {
     );
 }
 
-/** Qualifiers of a purl are addresses, as they are or percent-encoded (`vcs_url`, `download_url`; purl-spec, qualifiers). */
+/**
+ * Qualifiers of a purl hold addresses, plain or percent-encoded (`vcs_url`, `download_url`;
+ * purl-spec, qualifiers).
+ */
 function purlWithoutCredentials(purl: string): string {
   return purl.replaceAll(
     /([?&])([^=&#?]+)=([^&#]*)/g,

@@ -1,6 +1,6 @@
-// What a CTIS report as a whole says: which tool, which branch and commit, how much was covered, and whether that can be told
-// (CTIS §1.1, §1.2). Nothing may be concluded from what a report lacks if something of this can't be read (contract §6).
-// Called by ctis.decode.ts, once per report.
+// A CTIS report as a whole → its one analysis: tool, branch, commit, coverage, and whether these
+// could be read (CTIS §1.1, §1.2). When one of them can't be read, nothing may be concluded from
+// the findings that the report lacks (contract §6). Called by ctis.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import { familyOf } from '../common/clean-scan.rules.ts';
@@ -18,16 +18,16 @@ import { timeOf } from '../common/dates.rules.ts';
 import { branchName } from '../common/sender-context.rules.ts';
 import { scannerOf } from '../common/scan-context.rules.ts';
 
-/** What is known beside the report, and of its assets. */
+/** The sender's facts about a report, and the facts about its assets. */
 export interface Beside {
   readonly implicit: number | null;
-  /** An id names two assets of the report. */
+  /** True when one id names two assets of the report. */
   readonly isAmbiguous: boolean;
   readonly context: UploadContext;
   readonly scan: ScanContext | null;
 }
 
-/** The one analysis of a report that stands at `base`; `metadata` and `branch` were read. */
+/** The one analysis of the report that stands at `base`; `metadata` and `branch` have been read. */
 export function analysisOf(
   report: JsonObject,
   metadata: JsonObject,
@@ -46,10 +46,11 @@ export function analysisOf(
     warnings.warn(`${base}/tool/name`, 'tool_missing', detail);
   }
   warnTime(metadata.timestamp, `${base}/metadata/timestamp`, warnings);
-  // The document speaks for itself; the sender's word fills in where it is silent.
+  // The document comes first; the sender's facts fill its gaps.
   const name = stringOf(branch.name);
   const commit = stringOf(branch.commit_sha) ?? said.commitSha;
-  // Go writes `false` for what wasn't said (CTIS §1.3): beside a name it may be meant.
+  // Go writes `false` for an unset value (CTIS §1.3). Beside a name `false` may be meant, so the
+  // sender's claim counts only where the report names no branch.
   const isClaimed = branch.is_default_branch === true;
   return {
     tool: familyOf(toolName ?? 'unknown'),
@@ -68,15 +69,22 @@ export function analysisOf(
       Array.isArray(report.findings) &&
       toolName !== null &&
       !beside.isAmbiguous &&
-      saysWhose(report, metadata, branch),
+      namesAssetAndBranch(report, metadata, branch),
   };
 }
 
-/** True for a member that says something of which nothing could be read; a warning has told so. */
+/** True for a member that was sent but couldn't be read; a warning has said so. */
 const isLost = (sent: unknown, read: unknown): boolean => !isBlank(sent) && isBlank(read);
 
-/** False when what tells asset or branch can't be read: then what the report lacks may be somebody else's. */
-function saysWhose(report: JsonObject, metadata: JsonObject, branch: JsonObject): boolean {
+/**
+ * False when the members that name asset or branch can't be read: the report may then lack findings
+ * only because they belong elsewhere.
+ */
+function namesAssetAndBranch(
+  report: JsonObject,
+  metadata: JsonObject,
+  branch: JsonObject,
+): boolean {
   const sent = objectOf(metadata.branch);
   return !(
     isLost(report.metadata, objectOf(report.metadata)) ||
@@ -89,8 +97,9 @@ function saysWhose(report: JsonObject, metadata: JsonObject, branch: JsonObject)
 }
 
 /**
- * Only `full` is full (CTIS §1.2), and not if a scope narrows it: what others covered may be outside of it. The command's word
- * fills in where the report has none, not even one that can't be read.
+ * Only `full` is full (CTIS §1.2), and only without a narrowing scope: other reports may have
+ * covered the rest. The command's coverage counts only where the report sends none, not even one
+ * that can't be read.
  */
 function coverageOf(
   report: JsonObject,
@@ -121,10 +130,10 @@ function coverageOf(
   return narrowing.length === 0 ? 'full' : 'partial';
 }
 
-/** `.`, `/`, `*`, `**` and the like: all of it. */
+/** `.`, `/`, `*`, `**` and similar patterns stand for everything. */
 const WHOLE = /^[./*]+$/;
 
-/** Warnings a time that isn't one; Go writes year 1 for a time that wasn't set (CTIS §8, item 28). */
+/** Warns about a time that can't be read. Go writes year 1 for an unset time (CTIS §8, item 28). */
 function warnTime(value: unknown, pointer: string, warnings: Warnings): void {
   const text = stringOf(value);
   if (text === null || text.startsWith('0001-') || timeOf(text) !== null) return;

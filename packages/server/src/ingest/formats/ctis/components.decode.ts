@@ -1,6 +1,7 @@
-// The dependencies of a CTIS report (CTIS §3.3) → components and their graph. `depends_on` says what a component depends
-// on, as the specification has it (deployed servers read it the other way round, §7.6): each id, purl or name in it is
-// resolved to the component of this report that it names. Called by ctis.decode.ts.
+// The dependencies of a CTIS report (CTIS §3.3) → components, with the names of the components that
+// they depend on. `depends_on` is read as the specification has it (deployed servers read it the
+// other way round, §7.6). Each id, purl or name in it is resolved later, to the component of this
+// report that has it. Called by ctis.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from '../common/bounded.decode.ts';
@@ -11,7 +12,7 @@ import type { ComponentEntry } from '../../report/report.rules.ts';
 import type { Located, Warnings } from '../../json/warnings.decode.ts';
 import { objectOf, stringOf, stringsOf } from '../../json/json.decode.ts';
 
-/** One dependency by itself, or why it can't be used. */
+/** One dependency by itself, or the reason why it can't be used. */
 export function readComponent(
   value: unknown,
   pointer: string,
@@ -36,7 +37,7 @@ export function readComponent(
   const identity = canonical ?? warnings.text(named, limits.pathCharsMax);
   const exact = [raw.uid, identity].flatMap((one) => stringOf(one)?.trim() ?? []);
   if (version !== null) exact.push(`${name}@${version}`);
-  // A purl may come without the version that is said beside it.
+  // A purl may lack the version that the report states beside it.
   const bare = canonicalPurl(stringOf(raw.purl) ?? '');
   return {
     identity,

@@ -1,6 +1,8 @@
-// CTIS report (spec 1.0 to 1.6, flat or wrapped in `{"report": …}`) → Report, by the lenient profile of CTIS §8: unknown
-// members, enum drift and wrong names never cost more than a warning. The envelope is read at once; findings, and the entries of
-// the lists beside them, when asked for, one by one. Called by the ingest worker; POST /ingest, /ingest/ctis, chunks and recon once converted.
+// A CTIS report (specification 1.0 to 1.6, flat or wrapped in `{"report": …}`) → Report, by the
+// lenient profile of CTIS §8: unknown members, unknown words and wrong names cost a warning at
+// most. The envelope is read at once. Findings, and the entries of the lists beside them, are read
+// one by one when asked for. The document comes from POST /ingest and /ingest/ctis, or is a chunk
+// or a recon result converted to CTIS.
 
 import { limits } from '@muster/contract/plain';
 import { AssetNames } from '../../report/asset-names.rules.ts';
@@ -37,7 +39,7 @@ import { ctisRun } from './run-summary.decode.ts';
 import { contextAsset } from '../common/sender-context.rules.ts';
 import { scanOf } from '../common/scan-context.rules.ts';
 
-/** A document with none of these is something else. */
+/** A document without any of these members isn't CTIS. */
 const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'endpoints'];
 const REPORT_MEMBERS = ['metadata', 'tool', ...REPORT_LISTS];
 
@@ -60,8 +62,8 @@ export function certaintyOfCtis(envelope: unknown): Certainty {
 }
 
 /**
- * Reads the envelope of a CTIS document, whose lists are empty there: their entries come one by one. Throws DocumentRefused, and
- * nothing else, for what isn't CTIS 1.x.
+ * Reads the envelope of a CTIS document; its lists are empty there, and their entries come one by
+ * one. Throws only DocumentRefused, for a document that isn't CTIS 1.x.
  */
 export function openCtis(
   document: unknown,
@@ -134,7 +136,7 @@ export function openCtis(
   };
 }
 
-/** For each list beside the findings how an entry of it is read. */
+/** The readers of the lists beside the findings; null for a list that the report doesn't have. */
 function readersOf(report: JsonObject, base: string, targets: Targets): ListReaders {
   const readerOf = <T>(name: string, read: ListReader<T>['read']): ListReader<T> | null =>
     Array.isArray(report[name]) ? { list: `${base}/${name}`, read } : null;
@@ -162,8 +164,8 @@ function newPass(targets: Targets, roots: ReturnType<typeof pathRoots>): ItemPas
 }
 
 /**
- * The report; `base` is where it stands. The wrapper is looked for first, as the protocol has it: what stands beside a
- * report in its wrapper is told, and isn't read.
+ * The report, and the pointer `base` at which it stands. A wrapper is looked for first, as in the
+ * protocol: members beside a wrapped report get a warning and aren't read.
  */
 function reportOf(document: unknown, warnings: Warnings): { report: JsonObject; base: string } {
   const outer = objectOf(document);
@@ -183,14 +185,17 @@ function reportOf(document: unknown, warnings: Warnings): { report: JsonObject; 
   return { report, base };
 }
 
-/** What `{"report": …}` wraps; null for a flat report, which may have an unknown member of that name. */
+/**
+ * The report in `{"report": …}`; null for a flat report, which may have an unknown member of that
+ * name.
+ */
 function wrappedReport(outer: JsonObject, warnings: Warnings): JsonObject | null {
   const inner = objectOf(outer.report);
   if (inner === null) return null;
   if (!looksLikeReport(inner)) return looksLikeReport(outer) ? null : inner;
   if (hasLists(outer)) {
     if (!hasLists(inner)) return null;
-    // One of the two would be lost, and with an empty list in its place findings would be closed.
+    // Only one of the two could be read. If that one had an empty list, findings would be closed.
     const detail =
       'The document has lists both at its top and under `report`: it is one or the other.';
     throw new DocumentRefused('not_ctis', '/report', detail);
@@ -208,14 +213,14 @@ function looksLikeReport(object: JsonObject): boolean {
   return REPORT_MEMBERS.some((name) => Object.hasOwn(object, name));
 }
 
-/** True for what has items to read, or says that it has none. */
+/** True for an object with a list of items, even an empty one. */
 function hasLists(object: JsonObject): boolean {
   return REPORT_LISTS.some((name) => Array.isArray(memberOf(object, name)));
 }
 
 /**
- * Any minor of major 1; absent or empty is 1.0: partial agent pushes write nothing there (CTIS
- * §1.4).
+ * Any minor version of major version 1. A missing or empty version means 1.0: partial pushes of
+ * agents write none (CTIS §1.4).
  */
 function versionOf(report: JsonObject, base: string): string {
   const sent = report.version;

@@ -1,6 +1,6 @@
-// What a finding page shows of a CTIS finding beside the columns (FindingDetail): the members that
-// both formats have in one shape, CTIS's own objects under their CTIS names, bounded; credentials
-// and secrets masked. Called by ctis/finding.decode.ts after the finding's identity is known.
+// A CTIS finding → its detail: the parts that a finding page shows beside the columns
+// (FindingDetail). Members that both formats have get one shape, and CTIS's own objects keep their
+// CTIS names. All is bounded; credentials and secrets are masked. Called by ctis/finding.decode.ts.
 
 import { type DetailSuppression, type FindingDetail, limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from '../common/bounded.decode.ts';
@@ -25,24 +25,26 @@ import {
 import { redactUrl, withoutCredentials } from '../common/web.rules.ts';
 import { cwesIn, owaspIn } from '../common/weakness.rules.ts';
 
-/** Members without a place of their own in FindingDetail; they keep their names under `ctis`. */
+/**
+ * Members without a place of their own in FindingDetail; they stand under `ctis`, by their names.
+ */
 const OTHER_MEMBERS =
   `impact likelihood category vulnerability_class subcategory attachments first_seen_at
     last_seen_at status author author_email commit_date exposure remediation_context
     business_impact native scores vex source_lifecycle source_extra attack`.split(/\s+/);
 
-/** Members of a data flow that stand in `code_flows`. */
+/** Members of a data flow that `code_flows` shows. */
 const FLOW_STEPS: ReadonlySet<string> = new Set(
   'sources intermediates sanitizers sinks summary'.split(' '),
 );
 
-/** CTIS §4.5: evidence is raw scanner output. */
+/** CTIS §4.5: evidence is raw output of a scanner. */
 const EVIDENCE_CHARS_MAX = 64 * 1024;
 /** CTIS §4.5. */
 const TAG_CHARS_MAX = 100;
 
-/** What is known of a finding when its detail is made. */
-export interface Judged {
+/** The facts about a finding from which its detail is made. */
+export interface FindingFacts {
   readonly parts: FindingParts;
   readonly subject: CtisSubject;
   readonly location: CtisPlace;
@@ -54,12 +56,12 @@ export interface Judged {
 }
 
 /** The detail of one finding. */
-export function detailOf(judged: Judged, pass: CtisPass): FindingDetail {
-  const { parts, subject, location, fingerprints, isSecret } = judged;
+export function detailOf(known: FindingFacts, pass: CtisPass): FindingDetail {
+  const { parts, subject, location, fingerprints, isSecret } = known;
   const { finding } = parts;
   const { warnings } = pass;
   const word = stringOf(finding.severity);
-  const detail: FindingDetail = { severity_from: judged.severityFrom };
+  const detail: FindingDetail = { severity_from: known.severityFrom };
   const raw: [string, string | number][] = word === null ? [] : [['severity', preview(word, 64)]];
   const score = numberOf(parts.vulnerability?.cvss_score);
   if (score !== null && score !== 0) raw.push(['cvss_score', score]);
@@ -78,7 +80,7 @@ export function detailOf(judged: Judged, pass: CtisPass): FindingDetail {
   }
   if (fingerprints.recipe !== null) detail.fingerprint_recipe = fingerprints.recipe;
   if (fingerprints.ignored !== null) detail.fingerprints_ignored = fingerprints.ignored;
-  addObjects(detail, judged, pass);
+  addObjects(detail, known, pass);
   return detail;
 }
 
@@ -195,9 +197,9 @@ function suppressionDetail(suppression: JsonObject, pass: CtisPass): DetailSuppr
   return detail;
 }
 
-/** CTIS's own objects, within one budget for the finding. */
-function addObjects(detail: FindingDetail, judged: Judged, pass: CtisPass): void {
-  const { parts, pointer } = judged;
+/** Adds CTIS's own objects, within one budget for the finding. */
+function addObjects(detail: FindingDetail, known: FindingFacts, pass: CtisPass): void {
+  const { parts, pointer } = known;
   const { finding } = parts;
   const { warnings } = pass;
   const budget = newBudget();
@@ -237,12 +239,15 @@ function addObjects(detail: FindingDetail, judged: Judged, pass: CtisPass): void
   if (rest !== undefined) detail.unknown = rest;
 }
 
-/** Members that quote configurations and code; the others of their objects are prose. */
+/** Members that quote configurations and code; the other members of their objects are prose. */
 const QUOTING: ReadonlySet<string> = new Set(
   'actual expected cause query code fix_code tx_data replacement'.split(' '),
 );
 
-/** A copy in which nothing is assigned to a name of credentials; depth is bounded by the parser (contract §2). */
+/**
+ * A copy in which values assigned to a credential's name are masked; the parser bounds the depth
+ * (contract §2).
+ */
 function unsaid(value: unknown, name = ''): unknown {
   if (typeof value === 'string')
     return QUOTING.has(name) ? maskAssignments(value) : maskSaid(value);
@@ -254,7 +259,7 @@ function unsaid(value: unknown, name = ''): unknown {
   );
 }
 
-/** `recommendation` beside the finding is a known wrong place (CTIS §8, item 21). */
+/** A `recommendation` of the finding itself stands in a known wrong place (CTIS §8, item 21). */
 function remediationOf(parts: FindingParts): JsonObject | null {
   const misplaced = stringOf(parts.finding.recommendation);
   if (misplaced === null || stringOf(parts.remediation?.recommendation) !== null) {

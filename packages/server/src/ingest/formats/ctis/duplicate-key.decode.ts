@@ -1,12 +1,14 @@
-// What tells a CTIS finding from another of the same rule, words and beginning: title, ids, version, where it ends, what it is
-// found on, further places, its data flow and stacks. Lines are counted from the finding's own where they are in its file. Only for telling items of one report
-// apart (evidence.rules.ts); nothing is known again by it. Called by ctis/finding.decode.ts.
+// A CTIS finding → the texts that tell it from another finding with the same rule, message and
+// start: title, ids, version, end, the object it was found on, further places, data flow, stacks.
+// Lines in the finding's own file are counted from the finding's line. The texts only tell items of
+// one report apart (evidence.rules.ts); no finding is known again by them. Called by
+// ctis/finding.decode.ts.
 
 import type { CtisSubject } from './identity.decode.ts';
 import { type CtisPass, type CtisPlace, placeOf } from './places.decode.ts';
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from '../../json/json.decode.ts';
 
-/** Texts to be hashed. To be called quietly: what is noted of places is noted where they are shown. */
+/** The texts to be hashed. Callers silence the warnings: the detail warns about the same places. */
 export function duplicateKeyTexts(
   finding: JsonObject,
   subject: CtisSubject,
@@ -52,7 +54,10 @@ export function duplicateKeyTexts(
   return texts;
 }
 
-/** The resource, control, service or code that it is found on: mostly what it is known by, but not where it has more to go by. */
+/**
+ * The resource, control, service or code that the finding was found on. Often it is the identity of
+ * the finding, but not where the finding has a better one.
+ */
 function objectTexts(finding: JsonObject): string[] {
   const texts: string[] = [];
   for (const [part, names] of OBJECT_MEMBERS) {

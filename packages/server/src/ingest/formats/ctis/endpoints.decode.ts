@@ -1,6 +1,7 @@
-// The endpoints of a CTIS report (CTIS §3.4, since 1.6) → what can be called on a web asset: method, origin, path and the
-// names of its parameters. The path's template is computed here, whatever the report says. An endpoint belongs to the
-// asset that it refers to, else to the web asset that its origin is. Called by ctis.decode.ts.
+// The endpoints of a CTIS report (CTIS §3.4, since 1.6) → endpoints of web assets: method, origin,
+// path and the names of parameters, without their values. The path's template is computed here,
+// whatever the report says. An endpoint belongs to the asset that it refers to, else to the web
+// asset at its origin. Called by ctis.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from '../common/bounded.decode.ts';
@@ -13,7 +14,9 @@ import { indexable } from '../../report/indexed-text.rules.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from '../../json/json.decode.ts';
 import { pathTemplate, redactUrl, webPlaceOf } from '../common/web.rules.ts';
 
-/** One endpoint, or why it can't be used; its origin may become an asset of the report. */
+/**
+ * One endpoint, or the reason why it can't be used. Its origin may become an asset of the report.
+ */
 export function readEndpoint(
   value: unknown,
   pointer: string,
@@ -52,7 +55,7 @@ export function readEndpoint(
   };
 }
 
-/** Scheme and host only; null for what isn't a web address. */
+/** The scheme and host of a web address; null for other texts. */
 function originOf(text: string): string | null {
   const place = webPlaceOf(text);
   if (place === null || place.host === '') return null;
@@ -60,7 +63,7 @@ function originOf(text: string): string | null {
   return `${scheme}://${place.host}`;
 }
 
-/** Without query and fragment: values of parameters are never kept. */
+/** The path without query and fragment, because values of parameters are never kept. */
 function pathOf(text: string): string | null {
   return text.startsWith('/') ? (text.split(/[?#]/, 1)[0] ?? null) : null;
 }
@@ -70,11 +73,11 @@ function documentOf(raw: JsonObject, warnings: Warnings): JsonObject {
     Object.entries(raw).map(([name, value]) => [name, withoutValues(name, value)]),
   );
   const copy = boundedBag(shown, warnings, newBudget()) ?? {};
-  // Whether one has to log in, in a word of CTIS's; not what one logs in with.
+  // `auth` is CTIS's word for the kind of login, not a credential, so it isn't masked.
   return raw.auth === undefined ? copy : { ...copy, auth: raw.auth };
 }
 
-/** Members in which producers say what a parameter was sent with. */
+/** Members in which producers write the value that a parameter was sent with. */
 const VALUE = /value|default|example|sample/i;
 
 /** A member of an endpoint without values of parameters. */

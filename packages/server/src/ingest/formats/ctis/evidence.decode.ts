@@ -1,6 +1,7 @@
-// Evidence items of a CTIS finding (CTIS §2.9): proof that may hold raw values. What an item marks as sensitive is
-// masked as a whole, credentials in requests and outputs by their names; a mark that leads nowhere hides all of the
-// item's texts, since nobody can tell what it meant. Called by ctis/detail.decode.ts.
+// Evidence items of a CTIS finding (CTIS §2.9), which may hold raw values → the items as they may
+// be shown. A part that an item marks as sensitive is masked whole; credentials in requests and
+// outputs are masked by their names. A mark that leads nowhere hides all texts of its item, since
+// nobody can tell which one it means. Called by ctis/detail.decode.ts.
 
 import { boundedCopy, type Budget } from '../common/bounded.decode.ts';
 import { valueAt } from './secrets.decode.ts';
@@ -14,12 +15,12 @@ import {
   stringOf,
 } from '../../json/json.decode.ts';
 
-/** Members of an item that hold proof; the others say what kind of proof it is. */
+/** Members of an item that hold proof; the others tell the kind of proof. */
 const PROOF: ReadonlySet<string> = new Set(
   'http match extracted text command file artifact data'.split(' '),
 );
 
-/** Texts in which credentials stand after their names. */
+/** Members whose texts have credentials after their names. */
 const OUTPUT: ReadonlySet<string> = new Set('url body text command snippet'.split(' '));
 
 /** The items as they may be shown, within the finding's budget. */
@@ -54,7 +55,7 @@ function shownItem(item: JsonObject, pointer: string, warnings: Warnings): unkno
   return masked(item, '', '', hidden);
 }
 
-/** A copy without what is hidden; depth is bounded by the parser (contract §2). */
+/** A copy without the hidden values; the parser bounds the depth (contract §2). */
 function masked(
   value: unknown,
   name: string,
@@ -71,7 +72,7 @@ function masked(
   const isEncoded = object.body_encoding === 'base64';
   return Object.fromEntries(
     Object.entries(object).map(([member, entry]) => {
-      // What is encoded can't be searched for credentials.
+      // An encoded body can't be searched for credentials.
       if (isEncoded && member === 'body') return [member, '…'];
       return [member, masked(entry, member, `${pointer}/${pointerToken(member)}`, hidden)];
     }),

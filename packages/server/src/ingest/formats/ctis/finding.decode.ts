@@ -1,6 +1,7 @@
-// One CTIS finding (CTIS §2) → the outcome of one item: a finding, not a problem, or a located
-// rejection. Rejected is only what isn't an object or has nothing to be called by; words outside
-// the lists get a warning and a default. Called by ctis.decode.ts, once per finding and pass.
+// One CTIS finding (CTIS §2) → the outcome of its item: a finding, not a problem, or a located
+// rejection. Only an entry that is no object, or has no title, message or rule, is rejected; a word
+// outside of its list costs a warning and becomes a default. Secrets are masked before the rest is
+// read. Called by ctis.decode.ts.
 
 import { FINDING_TYPES, type FindingType, limits } from '@muster/contract/plain';
 import { detailOf } from './detail.decode.ts';
@@ -32,7 +33,7 @@ const NO_PROBLEM_KINDS: ReadonlySet<string> = new Set([
 
 const TYPES: ReadonlySet<string> = new Set(FINDING_TYPES);
 
-/** Decides about one finding. */
+/** Decides the outcome of one finding. */
 export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): Item {
   const { warnings } = pass;
   if (objectOf(value) === null) {
@@ -44,9 +45,10 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
   const raw = objectOf(value) ?? {};
   const hidden = hiddenOf(raw);
   const shown = hidden === null ? raw : withoutHidden(raw, hidden);
+  // From here on only the copy without secrets is read.
   const finding = readObject('finding', shown, pointer, warnings) ?? {};
   const parts = partsOf(finding, pointer, warnings);
-  const reason = noProblem(parts);
+  const reason = reasonForNoProblem(parts);
   if (reason !== null) return { outcome: 'not_problem', pointer, reason };
   const ruleId = ruleIdOf(parts);
   const title =
@@ -56,45 +58,48 @@ export function decodeFinding(value: unknown, pointer: string, pass: CtisPass): 
     const rejection = { pointer: `${pointer}/title`, code: 'title_missing', detail };
     return { outcome: 'rejected', rejection };
   }
-  const named = {
+  const titled = {
     parts,
     ruleId,
     title: title.trim(),
     hidden,
-    unmasked: unmaskedSaid(raw, finding),
+    unmasked: unmaskedMessage(raw, finding),
   };
-  return { outcome: 'finding', draft: draftOf(named, pointer, pass) };
+  return { outcome: 'finding', draft: draftOf(titled, pointer, pass) };
 }
 
-/** What is masked in its words may be all that tells a secret from another; null where nothing is. */
-function unmaskedSaid(raw: JsonObject, shown: JsonObject): string | null {
+/**
+ * The message as it was sent, where masking changed it; null where it is the same. The masked words
+ * may be all that tells one secret from another.
+ */
+function unmaskedMessage(raw: JsonObject, shown: JsonObject): string | null {
   const [own, masked] = [raw, shown].map(
     (one) => stringOf(one.message) ?? stringOf(one.description),
   );
   return own === masked ? null : (own ?? null);
 }
 
-/** A finding that can be called something. */
-interface Named {
+/** A finding that has a title. */
+interface TitledFinding {
   readonly parts: FindingParts;
   readonly ruleId: string | null;
   readonly title: string;
   readonly hidden: Hidden | null;
-  /** The message of a finding of a secret as it was sent, where it is shown otherwise. */
+  /** The message as it was sent, where masking changed it. */
   readonly unmasked: string | null;
 }
 
-function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
-  const { parts, ruleId, title, hidden, unmasked } = named;
+function draftOf(titled: TitledFinding, pointer: string, pass: CtisPass): FindingDraft {
+  const { parts, ruleId, title, hidden, unmasked } = titled;
   const { warnings, targets } = pass;
   const { finding } = parts;
   const type = typeOf(parts, pointer, warnings);
   const location = readLocation(finding, pass);
-  const said = stringOf(finding.message) ?? stringOf(finding.description) ?? title;
+  const message = stringOf(finding.message) ?? stringOf(finding.description) ?? title;
   const isSecret = hidden?.isSecret === true;
   warnSuppression(parts.suppression, pointer, warnings);
   const secret = isSecret ? { value: hidden.identity ?? unmasked } : null;
-  const subject = subjectOf(parts, type, ruleId ?? '', location, said, secret);
+  const subject = subjectOf(parts, type, ruleId ?? '', location, message, secret);
   const { severity, from } = severityOf(parts, pointer, warnings);
   const secrets = hidden?.own ?? [];
   const fields: FingerprintFields = {
@@ -102,12 +107,12 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     ruleId: ruleId ?? '',
     location,
     title,
-    said,
+    message,
     secrets,
     isSecret,
   };
   const fingerprints = readFingerprints(fields, warnings);
-  const judged = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
+  const known = { parts, subject, location, severityFrom: from, fingerprints, pointer, isSecret };
   return {
     pointer,
     analysis: 0,
@@ -119,7 +124,7 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     path: location.path,
     startLine: location.startLine,
     startColumn: location.startColumn,
-    message: warnings.text(maskSaid(said), limits.messageCharsMax),
+    message: warnings.text(maskSaid(message), limits.messageCharsMax),
     fingerprints: fingerprints.usable,
     baseFingerprint: fingerprints.base,
     identity: {
@@ -130,15 +135,15 @@ function draftOf(named: Named, pointer: string, pass: CtisPass): FindingDraft {
     also: () => pass.warnings.quietly(() => duplicateKeyTexts(finding, subject, location, pass)),
     suppressed: isSuppressed(parts.suppression),
     ...suppressionEnd(parts.suppression, pointer, warnings),
-    detail: () => detailOf(judged, pass),
+    detail: () => detailOf(known, pass),
   };
 }
 
 /**
- * Why the entry reports no problem; null when it reports one. `status` is a hint and decides
- * nothing.
+ * The reason why the entry reports no problem; null when it reports one. `status` is a hint and
+ * decides nothing.
  */
-function noProblem(parts: FindingParts): string | null {
+function reasonForNoProblem(parts: FindingParts): string | null {
   const kind = stringOf(parts.finding.kind)?.trim().toLowerCase() ?? '';
   if (NO_PROBLEM_KINDS.has(kind)) return `kind ${kind}`;
   const result = stringOf(parts.compliance?.result)?.trim().toLowerCase() ?? '';
@@ -147,7 +152,7 @@ function noProblem(parts: FindingParts): string | null {
   return baseline === 'absent' ? 'baseline_state absent' : null;
 }
 
-/** rule_id, else the id of what was found: CVE, policy, control, contract weakness. */
+/** `rule_id`, else the id of the CVE, policy, control or contract weakness that was found. */
 function ruleIdOf(parts: FindingParts): string | null {
   const { finding, vulnerability, misconfiguration, compliance } = parts;
   const [cve] = listOf(vulnerability?.cve_ids);

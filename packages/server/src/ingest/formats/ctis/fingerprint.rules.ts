@@ -1,15 +1,18 @@
-// By which recipe of CTIS §5 a fingerprint was made, and whether it is evidence: one that hashes a line number or a
-// version changes when nothing about the defect did, so it is kept for /ingest/check but not used for matching. Called
-// by ctis/fingerprints.decode.ts. Pure.
+// A fingerprint → the recipe of CTIS §5 that made it, and whether it is evidence. A hash of a line
+// number or a version changes when the defect doesn't: such a fingerprint is stored for
+// /ingest/check but not used for matching. Pure. Called by ctis/fingerprints.decode.ts.
 
 import { type RecipeFields, recipes, sha256Hex } from './recipes.rules.ts';
 
-/** A recipe that fits the finding: its name, the hashed text, and why its hash is no evidence (null: it is). */
+/**
+ * A recipe that fits the finding: its name, the text that it hashes, and the reason why the hash is
+ * no evidence (null when it is).
+ */
 export interface Recipe {
   readonly name: string;
   readonly text: string;
   readonly weakness: string | null;
-  /** Hex digits that the producer keeps. */
+  /** The number of hex digits that the producer keeps. */
   readonly digits: 32 | 64;
 }
 
@@ -18,10 +21,10 @@ const BY_VERSION = 'hashes the version';
 const BY_FILE = 'hashes the file, not the resource';
 const BY_HOST = 'hashes the host, not the address';
 
-/** Aliases beyond a few are not what a producer hashes. */
+/** A producer hashes one of the first aliases. */
 const VARIANTS_MAX = 4;
 
-/** The recipes whose members the finding has, in the order in which they are likely. */
+/** The recipes whose members the finding has, the likeliest first. */
 export function fittingRecipes(fields: RecipeFields): Recipe[] {
   const found: Recipe[] = [];
   const add = (
@@ -43,7 +46,7 @@ export function fittingRecipes(fields: RecipeFields): Recipe[] {
   for (const message of new Set([fields.title, fields.message])) {
     add('generic', recipes.generic(fields, message), BY_LINE);
   }
-  // Newer producers hash the masked value; of the raw one, only what the report holds can be tried.
+  // Newer producers hash the masked value. A raw value can be tried only if the report holds it.
   for (const secret of new Set(['', ...fields.secrets])) {
     add('secret', recipes.secret(fields, secret), BY_LINE);
     add('secret-old', recipes.secretOld(fields, secret), BY_LINE);
@@ -71,14 +74,14 @@ export function fittingRecipes(fields: RecipeFields): Recipe[] {
   return found;
 }
 
-/** A host as a producer may have had it: bare, or with its scheme. */
+/** The spellings of a host that producers hash: bare, or with its scheme. */
 function hostsOf(fields: RecipeFields, assets: readonly string[]): ReadonlySet<string> {
   const { host } = fields;
   const spelled = host === '' ? [] : [host, `https://${host}`, `http://${host}`];
   return new Set([...spelled, ...assets]);
 }
 
-/** Those that say what the defect is, not where it stands at the moment. */
+/** Adds the recipes that hash the defect itself, not its current place. */
 function addStable(
   fields: RecipeFields,
   assets: readonly string[],
@@ -95,7 +98,7 @@ function addStable(
   }
 }
 
-/** The recipe by which a fingerprint was made; null when it is of the producer's own making. */
+/** The recipe that made a fingerprint; null for a fingerprint of the producer's own making. */
 function recipeOf(fingerprint: string, fields: RecipeFields): Recipe | null {
   const text = fingerprint.trim().toLowerCase();
   if (!/^(?:[0-9a-f]{32}|[0-9a-f]{64})$/.test(text)) return null;
@@ -105,13 +108,15 @@ function recipeOf(fingerprint: string, fields: RecipeFields): Recipe | null {
 }
 
 export interface FingerprintVerdict {
-  /** The name of the recipe, where it is one of CTIS §5. */
+  /** The name of the recipe, where CTIS §5 has it. */
   readonly recipe: string | null;
   /** Why the fingerprint is no evidence; null when it may be. */
   readonly weakness: string | null;
 }
 
-/** How a fingerprint was made, as far as can be told, and what follows from it. */
+/**
+ * The recipe of a fingerprint, as far as it can be told, and whether the fingerprint is evidence.
+ */
 export function judgeFingerprint(fingerprint: string, fields: RecipeFields): FingerprintVerdict {
   // Gitleaks: `commit:file:rule:line` or `file:rule:line` in clear text (CTIS §5.2).
   const rule = fields.rule.trim();

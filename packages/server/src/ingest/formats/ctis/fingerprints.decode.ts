@@ -1,7 +1,7 @@
-// A CTIS finding's fingerprints (CTIS §5): the one that the producer asks about (`fingerprint`),
-// its partial ones, and which of them are evidence. One that merely hashes a line or a version is
-// kept as the base fingerprint, so that /ingest/check still knows it, but not used for matching.
-// Called by ctis/finding.decode.ts.
+// The fingerprints of a CTIS finding (CTIS §5), the producer's own (`fingerprint`) and the partial
+// ones → those that are evidence, and the others with their reasons. A fingerprint that hashes only
+// a line or a version stays as the base fingerprint, so that /ingest/check still knows it, but
+// isn't used for matching. Called by ctis/finding.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import type { FindingParts } from './parts.decode.ts';
@@ -19,20 +19,20 @@ export interface FingerprintFields {
   readonly ruleId: string;
   readonly location: CtisPlace;
   readonly title: string;
-  readonly said: string;
-  /** What the finding hides, for recipes that hash it. */
+  readonly message: string;
+  /** The values that the finding hides, for recipes that hash them. */
   readonly secrets: readonly string[];
   readonly isSecret: boolean;
 }
 
 export interface CtisFingerprints {
-  /** By name; the producer's own as `fingerprint`. */
+  /** By name; the producer's own is called `fingerprint`. */
   readonly usable: Readonly<Record<string, string>>;
-  /** As sent. */
+  /** The producer's own, as sent. */
   readonly base: string | null;
-  /** Name → why it was left out. */
+  /** Name → the reason why the fingerprint was left out. */
   readonly ignored: Readonly<Record<string, string>> | null;
-  /** The recipe of CTIS §5 by which the producer's own was made. */
+  /** The recipe of CTIS §5 that made the producer's own. */
   readonly recipe: string | null;
 }
 
@@ -43,7 +43,7 @@ export function readFingerprints(fields: FingerprintFields, warnings: Warnings):
   const verdict = sent === null ? null : judgeFingerprint(sent, recipeFieldsOf(fields));
   const weakness = verdict?.weakness ?? null;
   const own = sent === null || weakness !== null ? null : { fingerprint: comparedAs(sent) };
-  // A masked one may be that of several secrets.
+  // A masked fingerprint may belong to several secrets.
   const hasSecret = fields.isSecret ? (text: string) => text.includes(MASK) : null;
   const lists = [own, objectOf(finding.partial_fingerprints)];
   const { usable, ignored } = usableFingerprints(lists, hasSecret);
@@ -55,20 +55,20 @@ export function readFingerprints(fields: FingerprintFields, warnings: Warnings):
   };
 }
 
-/** A hash is the same in capitals (CTIS §8, item 6); in other texts these may say something. */
+/** A hash in capitals is the same hash (CTIS §8, item 6); in other texts capitals may matter. */
 const comparedAs = (fingerprint: string): string =>
   /^[0-9a-f]{16,}$/i.test(fingerprint) ? fingerprint.toLowerCase() : fingerprint;
 
-/** As sent, but never longer than what /ingest/check compares. */
+/** The fingerprint as sent, cut to the length that /ingest/check compares. */
 function baseOf(fingerprint: string, warnings: Warnings): string {
   const text = fingerprint.toWellFormed().replaceAll('\0', '\uFFFD');
   if (text.length > limits.fingerprintCharsMax) warnings.countCut();
   return text.slice(0, limits.fingerprintCharsMax).toWellFormed();
 }
 
-/** What the recipes hash, as the report says it. */
+/** The members that the recipes hash, as the report states them. */
 function recipeFieldsOf(fields: FingerprintFields): RecipeFields {
-  const { parts, ruleId, location, title, said, secrets } = fields;
+  const { parts, ruleId, location, title, message, secrets } = fields;
   const { finding, vulnerability, misconfiguration, compliance } = parts;
   const raw = objectOf(finding.location);
   const network = objectOf(finding.network);
@@ -82,7 +82,7 @@ function recipeFieldsOf(fields: FingerprintFields): RecipeFields {
     path,
     rule: stringOf(finding.rule_id) ?? ruleId,
     title: stringOf(finding.title) ?? title,
-    message: said,
+    message,
     startLine: location.startLine ?? 0,
     endLine: positionOf(raw?.end_line) ?? 0,
     snippet: location.snippet ?? '',

@@ -1,5 +1,6 @@
-// Data flows and stacks of a CTIS finding (CTIS §2.2, §2.3) in the shape that both formats share.
-// Called by ctis/detail.decode.ts.
+// Data flows and stacks of a CTIS finding (CTIS §2.2, §2.3) → the shape that both formats share.
+// Steps and frames are bounded, and those beyond the bound are counted. Called by
+// ctis/detail.decode.ts.
 
 import {
   type DetailFlow,
@@ -21,12 +22,12 @@ import {
   stringsOf,
 } from '../../json/json.decode.ts';
 
-/** Secondary texts; the finding's own snippet is shown whole. */
+/** The texts of steps are secondary; the finding's own snippet is shown whole. */
 const STEP_TEXT_CHARS_MAX = 1000;
 
 const NONE: Shown<never> = { list: [], omitted: 0 };
 
-/** The lists of a flow in the order in which data runs through them. */
+/** The lists of a flow, in the order in which data runs through them. */
 const STEP_LISTS = [
   ['sources', 'source'],
   ['intermediates', 'propagator'],
@@ -34,13 +35,15 @@ const STEP_LISTS = [
   ['sinks', 'sink'],
 ] as const;
 
-/** What of flows or stacks is shown, and how many steps or frames beyond their bound are left out. */
+/** The flows or stacks to show, and the number of steps or frames beyond their bound. */
 export interface Shown<T> {
   readonly list: readonly T[];
   readonly omitted: number;
 }
 
-/** The one data flow that a finding may have; `index` orders its steps where producers set it. */
+/**
+ * The one data flow that a finding may have. `index` orders its steps where the producer sets it.
+ */
 export function flowsOf(value: unknown, hide: boolean, pass: CtisPass): Shown<DetailFlow> {
   const flow = objectOf(value);
   if (flow === null) return NONE;
@@ -54,8 +57,8 @@ export function flowsOf(value: unknown, hide: boolean, pass: CtisPass): Shown<De
         omitted += 1;
         continue;
       }
-      // A source that is first by index 0 can't be told from one without index; the lists' order
-      // decides then.
+      // A first step with index 0 can't be told from a step without an index. Then the order of the
+      // lists decides.
       steps.push({ order: numberOf(raw.index) ?? 0, step: stepOf(raw, role, hide, pass) });
     }
   }
@@ -92,14 +95,14 @@ function stepOf(raw: JsonObject, role: string, hide: boolean, pass: CtisPass): D
   return step;
 }
 
-/** Members of a step that say more than where it is. */
+/** Members of a step that say more than its place. */
 const FACTS = 'class operation called_function parameter_index taint_state transformation'.split(
   ' ',
 );
 
 function factsOf(raw: JsonObject, pass: CtisPass): [string, string | number][] {
   const facts: [string, string | number][] = [];
-  // Where there is a label, the warnings are something else.
+  // Without a label `notes` is shown as the label; beside a label it is a fact of its own.
   for (const name of stringOf(raw.label) === null ? FACTS : [...FACTS, 'notes']) {
     const fact = indexOf(raw[name]) ?? pass.warnings.textOf(raw[name], STEP_TEXT_CHARS_MAX);
     if (fact !== null) facts.push([name, fact]);
@@ -107,7 +110,7 @@ function factsOf(raw: JsonObject, pass: CtisPass): [string, string | number][] {
   return facts;
 }
 
-/** Calls have few; a frame with more was written by a machine for a machine. */
+/** Calls have few parameters; a frame with more was written by a machine for a machine. */
 const PARAMETERS_MAX = 20;
 
 export function stacksOf(value: unknown, hide: boolean, pass: CtisPass): Shown<DetailStack> {

@@ -1,6 +1,7 @@
-// What a CTIS finding is about, without its line: the recipe of identity and its content (draft.ts,
-// FindingDraft.identity; the kinds of CTIS §5.3, identity v2). A secret's value leaves this file in
-// `content` only. Called by ctis/finding.decode.ts.
+// A CTIS finding → its subject without the line: the kind of identity and its content
+// (report.rules.ts, FindingDraft.identity; the kinds of CTIS §5.3, identity v2). A secret's value
+// leaves this file in `content` only. Called by ctis/detail.decode.ts, ctis/finding.decode.ts and
+// ctis/fingerprints.decode.ts.
 
 import { type FindingType, limits } from '@muster/contract/plain';
 import { componentIdentity, type PackageName, packageOfPurl } from '../common/component.rules.ts';
@@ -15,26 +16,34 @@ import {
   vulnerabilityIdsIn,
 } from '../common/weakness.rules.ts';
 
-/** What a finding is about. */
+/** The subject of a finding: its type, its identity and its component. */
 export interface CtisSubject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
-  /** The content is only what the message or the rule says. */
+  /** True when the content is only the text of the message or of the rule. */
   readonly isSaid: boolean;
-  /** Of several vulnerabilities all ids, in an order of their own, and others that tell equal items from similar ones. */
+  /**
+   * All ids of several vulnerabilities, sorted, and other texts that tell equal items from similar
+   * ones.
+   */
   readonly also?: readonly string[];
   readonly component: PackageName | null;
 }
 
-/** A finding about a secret, and what tells it from another; null where the report holds nothing of it. */
+/**
+ * A finding about a secret, with the text that tells it from another; null when the report has no
+ * such text.
+ */
 interface Secret {
   readonly value: string | null;
 }
 
 /**
- * Decides recipe and content: secret → resource, where the finding is about one → component → network → web → code. A
- * control or a resource beside a finding of another type is a mapping: it tells what it is only where nothing else does.
+ * Decides kind and content. The first that fits counts: secret, resource (if the finding is a
+ * misconfiguration or about compliance), component, web, network, code. A resource or a control
+ * beside a finding of another type is a mapping: it counts only where the finding has no place in
+ * code.
  */
 export function subjectOf(
   parts: FindingParts,
@@ -48,8 +57,9 @@ export function subjectOf(
     const said = content.map((part) => comparable(part?.trim() ?? '', limits.snippetCharsMax));
     const isEmpty = said.every((part) => part === '');
     const usable = isEmpty ? [comparable(message.trim() || ruleId, limits.snippetCharsMax)] : said;
-    // One rule may report many vulnerabilities at one place (`nmap-vulners`), or many in one finding (Nessus): that is
-    // one finding, known by the first of its ids, so that an advisory that grows leaves it the same.
+    // One rule may report many vulnerabilities at one place (`nmap-vulners`), or many in one
+    // finding (Nessus). A finding is known by its main id, so an advisory that gains ids leaves it
+    // the same.
     const ids = kind === 'network' || kind === 'code' ? publishedIds(parts.vulnerability, '') : [];
     const tells = mainIdOf(ids);
     const known = tells === null ? usable : [...usable, tells];
@@ -65,7 +75,7 @@ export function subjectOf(
   if (component !== null) {
     const vulnerability = vulnerabilityOf(parts.vulnerability, ruleId);
     const content = [componentIdentity(component), vulnerability, location.path];
-    // One library of two services is to be mended twice.
+    // One library in two services must be mended twice, so these are two findings.
     const site = location.web === null ? null : [location.web.host];
     const service = site ?? networkContent(parts.finding) ?? [];
     return { ...subject('component', [...content, ...service]), component };
@@ -82,7 +92,8 @@ export function subjectOf(
   const isNowhere = code === null && logical === null && location.path === null;
   if (resource !== null && isNowhere) return subject('resource', resource);
   const about = subject('code', [code, logical]);
-  // What is known by its source is deployed somewhere all the same.
+  // The source identifies this finding, but the address where it is deployed tells equal ones
+  // apart.
   return deployed === null || deployed === logical
     ? about
     : { ...about, also: [...(about.also ?? []), deployed] };
@@ -97,7 +108,7 @@ function networkContent(finding: JsonObject): (string | null)[] | null {
   return [stringOf(network.host)?.toLowerCase() ?? null, where];
 }
 
-/** IaC: the resource, in its namespace if it has one; compliance: the control. */
+/** IaC: the resource, with its namespace if it has one. Compliance: the control. */
 function resourceOf({ misconfiguration, compliance }: FindingParts): (string | null)[] | null {
   const name = stringOf(misconfiguration?.resource_name);
   if (name !== null) {
@@ -119,7 +130,9 @@ function packageOf(vulnerability: JsonObject | null): PackageName | null {
   return name === null ? null : { purl: null, ecosystem, name: name.trim(), version };
 }
 
-/** The smallest CVE, else the first of GHSA, OSV, vendor, else the rule (CTIS §4.2). */
+/**
+ * The smallest CVE, else the first id of GHSA, of OSV or of a vendor, else the rule (CTIS §4.2).
+ */
 function vulnerabilityOf(vulnerability: JsonObject | null, ruleId: string): string {
   return mainIdOf(publishedIds(vulnerability, ruleId)) ?? ruleId;
 }
@@ -130,7 +143,7 @@ function mainIdOf(ids: readonly string[]): string | null {
   return cve ?? first('ghsa') ?? first('osv') ?? ids[0] ?? null;
 }
 
-/** All published ids of a finding, one spelling each. */
+/** All published ids of a finding, each in one spelling. */
 export function publishedIds(vulnerability: JsonObject | null, ruleId: string): string[] {
   const ids = new Set<string>();
   const add = (value: unknown): void => {
@@ -154,15 +167,15 @@ function webContent(finding: JsonObject, location: CtisPlace): (string | null)[]
     stringOf(web?.method)?.toUpperCase() ?? null,
     `${location.web.host}${location.web.template}`,
     named ?? location.web.queryNames,
-    // What was found in running code is at a place in the code, too.
+    // A defect that was found in running code has a place in the code, too.
     ...(location.url === null ? [location.path, location.snippet, location.logical] : []),
   ];
 }
 
-/** One contract may stand at one address of several chains, each time with money of its own (CTIS §5.1). */
+/** One address may hold a contract on several chains, each with money of its own (CTIS §5.1). */
 function contractFunction(web3: JsonObject | null): string | null {
   const sent = stringOf(web3?.contract_address)?.trim() ?? '';
-  // Hexadecimal addresses have capitals as a checksum; in others they are digits.
+  // Capitals in a hexadecimal address are a checksum; in other addresses they are digits.
   const address = /^0x/i.test(sent) ? sent.toLowerCase() : sent;
   const name = stringOf(web3?.function_selector) ?? stringOf(web3?.function_signature) ?? '';
   if (address === '' && name === '') return null;

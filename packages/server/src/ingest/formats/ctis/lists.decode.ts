@@ -1,6 +1,8 @@
-// The lists of a CTIS report beside its findings: assets and relationships here, dependencies and endpoints in files of
-// their own (CTIS §3). Each entry is read alone, and becomes usable or a located rejection; ids of assets are what findings
-// and relationships refer to. Called by ctis.decode.ts.
+// Assets and relationships of a CTIS report (CTIS §3) → usable entries or located rejections. Each
+// entry is read alone. Findings and relationships refer to assets by their ids. Dependencies and
+// endpoints have files of their own (components.decode.ts, endpoints.decode.ts). Called by
+// ctis/components.decode.ts, ctis/ctis.decode.ts, ctis/endpoints.decode.ts and
+// ctis/targets.decode.ts.
 
 import { ASSET_KINDS, type AssetKind, limits } from '@muster/contract/plain';
 import { namedAsset } from '../../report/asset-names.rules.ts';
@@ -14,19 +16,22 @@ import { severityOfWord } from '../common/severity.rules.ts';
 
 const KINDS: ReadonlySet<string> = new Set(ASSET_KINDS);
 
-/** Warns about what ought to be a list and is something else, which counts as an empty one. */
+/** Warns about a value that should be a list; it counts as an empty list. */
 export function warnUnlessList(value: unknown, pointer: string, warnings: Warnings): void {
   if (value === undefined || value === null || Array.isArray(value)) return;
   warnings.warn(pointer, 'wrong_type', 'A list is expected here; it is left out.');
 }
 
-/** The kind as the server knows it; `other` and unknown words are unclassified (CTIS §8). */
+/**
+ * The kind of an asset as the server knows it; `other` and unknown words are unclassified (CTIS
+ * §8).
+ */
 export function assetKindOf(value: unknown): AssetKind {
   const word = stringOf(value)?.trim().toLowerCase() ?? '';
   return KINDS.has(word) ? (word as AssetKind) : 'unclassified';
 }
 
-/** Warnings a type that isn't one. */
+/** Warns about a word that is no type of asset. */
 export function warnAssetType(value: unknown, pointer: string, warnings: Warnings): void {
   const word = stringOf(value)?.trim().toLowerCase() ?? '';
   if (KINDS.has(word) || word === 'other') return;
@@ -34,7 +39,7 @@ export function warnAssetType(value: unknown, pointer: string, warnings: Warning
   warnings.warn(pointer, 'unknown_asset_type', `${said}; it is taken as unclassified.`);
 }
 
-/** One asset by itself, or why it can't be used. */
+/** One asset by itself, or the reason why it can't be used. */
 export function readAsset(
   value: unknown,
   pointer: string,
@@ -79,7 +84,7 @@ function assetOf(raw: JsonObject, pointer: string, warnings: Warnings): AssetEnt
   };
 }
 
-/** What no column holds; and kind and value as they were sent, where they were taken as something else. */
+/** The members that have no column, and kind and value as sent where they were read differently. */
 function attributesOf(
   raw: JsonObject,
   kind: AssetKind,
@@ -96,12 +101,12 @@ function attributesOf(
 
 const ASSET_COLUMNS: ReadonlySet<string> = new Set(['id', 'type', 'value', 'name', 'criticality']);
 
-/** CTIS §1.2. The list is open: what another word means, its reader knows. */
+/** CTIS §1.2. The list is open: other words are kept for readers who know them. */
 const RELATIONSHIPS: ReadonlySet<string> = new Set(
   'subdomain_of resolves_to cname_of exposes serves_certificate hosted_by'.split(' '),
 );
 
-/** One relationship between assets, all of which are known, or why it can't be used. */
+/** One relationship, or the reason why it can't be used; all assets are known by then. */
 export function readRelationship(
   value: unknown,
   pointer: string,
@@ -136,7 +141,7 @@ export function readRelationship(
   return { from, to, type: known(type) };
 }
 
-/** CTIS's own words in CTIS's spelling. */
+/** CTIS's own words in CTIS's spelling; other words as they were sent. */
 function known(type: string): string {
   const word = type.trim().toLowerCase();
   return RELATIONSHIPS.has(word) ? word : type;

@@ -1,7 +1,8 @@
-// Members of CTIS objects, tolerantly, down to the leaves: wrong names are read as what they mean, unknown ones are
-// warned about and stay data, words get their one spelling, what is beyond its bounds is cut visibly. A word or number
-// that CTIS doesn't have is taken out of its member and kept under `properties` (CTIS §8, lenient profile). Texts that
-// are empty count as absent (Go producers write zero values for "not said", CTIS §1.3). Called by the CTIS readers.
+// Members of CTIS objects, down to the leaves → the same members under their right names. A wrong
+// name is read as the right one; an unknown member gets a warning and stays data; a word gets its
+// one spelling; a value beyond its bound is cut visibly. A word or number that CTIS doesn't have
+// moves from its member to `properties` (CTIS §8, lenient profile). An empty text counts as absent
+// (Go producers write zero values for unset members, CTIS §1.3).
 
 import {
   ANY_TEXT,
@@ -16,16 +17,19 @@ import { maskAssignments } from '../../redact/masking.rules.ts';
 import type { Warnings } from '../../json/warnings.decode.ts';
 import { type JsonObject, objectOf, pointerToken, soleObjectOf } from '../../json/json.decode.ts';
 
-/** What one reading shares: the warnings, and what was taken out of its member, by its place below the object. */
+/**
+ * The state of one reading: the warnings, and the values moved out of their members, each with its
+ * place below the object.
+ */
 interface Reading {
   readonly warnings: Warnings;
   readonly base: string;
-  /** False where nobody looks at the properties of the object: what would stand there is left out. */
+  /** False where nobody looks at the object's properties; then a moved value is left out. */
   readonly keeps: boolean;
   readonly aside: [place: string, value: unknown][];
 }
 
-/** What is read of these is all that is kept of them. */
+/** Objects of which only the members that CTIS has are kept. */
 const UNKEPT: ReadonlySet<CtisObject> = new Set([
   'report',
   'metadata',
@@ -35,7 +39,10 @@ const UNKEPT: ReadonlySet<CtisObject> = new Set([
   'relationship',
 ]);
 
-/** Parts of a finding that are shown member by member; what else they hold is moved to its properties. */
+/**
+ * Parts of a finding that are shown member by member; their other members move to the finding's
+ * properties.
+ */
 const SHOWN_BY_MEMBER: ReadonlySet<CtisObject> = new Set([
   'location',
   'logical_location',
@@ -45,7 +52,9 @@ const SHOWN_BY_MEMBER: ReadonlySet<CtisObject> = new Set([
   'suppression',
 ]);
 
-/** An object of the report under its right names, all the way down; null when it isn't one. */
+/**
+ * An object of the report with its right names, at every depth; null for a value that is no object.
+ */
 export function readObject(
   kind: CtisObject,
   value: unknown,
@@ -68,7 +77,7 @@ export function readObject(
 
 const isSaid = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 
-/** The object itself where there is nothing to change: most are as they ought to be. */
+/** Returns the object itself when nothing changes: most objects are as they should be. */
 function readShape(
   kind: CtisObject,
   object: JsonObject,
@@ -82,7 +91,7 @@ function readShape(
     const rule = shape.get(name);
     if (rule === ANYTHING) continue;
     const value = object[name];
-    // Most members are texts, and most are.
+    // Most members are texts, and most of these are sent as texts.
     if (value === null || (rule === ANY_TEXT && typeof value === 'string')) continue;
     if (rule !== undefined) {
       const read = readMember(rule, value, `${pointer}/${name}`, reading);
@@ -108,7 +117,7 @@ function readShape(
   return Object.fromEntries([...changed].filter(([, value]) => value !== undefined));
 }
 
-/** `undefined` takes the member out. */
+/** The value as read; `undefined` removes the member. */
 function readMember(rule: CtisRule, value: unknown, pointer: string, reading: Reading): unknown {
   if (value === '') return value;
   if (rule.shape !== null) return readNested(rule, rule.shape, value, pointer, reading);
@@ -129,14 +138,14 @@ const EXPECTED = { text: 'A text', id: 'A text', boolean: 'True or false', objec
 
 const HELD = { text: 'string', id: 'string', boolean: 'boolean' } as const;
 
-/** A text, a yes or no, an object of any members. */
+/** Reads a text, a yes or no, or an object with any members. */
 function readPlain(rule: CtisRule, value: unknown, pointer: string, reading: Reading): unknown {
   const { type } = rule;
   if (type === 'anything') return bounded(rule, value, reading.warnings);
   const isRight = type === 'object' ? objectOf(value) !== null : typeof value === HELD[type];
   if (isRight) return bounded(rule, value, reading.warnings);
   if (isBlank(value)) return undefined;
-  // Plugins of Nessus and Qualys have numbers; without its rule a finding is hardly known again.
+  // Plugins of Nessus and Qualys have numbers. A finding without its rule is hardly known again.
   if (type === 'id' && Number.isSafeInteger(value)) {
     const detail = 'A text is expected here; the number is read as its digits.';
     reading.warnings.warn(pointer, 'wrong_type', detail);
@@ -146,7 +155,7 @@ function readPlain(rule: CtisRule, value: unknown, pointer: string, reading: Rea
   return setAside(value, pointer, { code: 'wrong_type', detail }, reading);
 }
 
-/** A list of texts without what is none. */
+/** The texts of a list; entries of other types are taken out. */
 function texts(list: readonly unknown[], pointer: string, reading: Reading): readonly unknown[] {
   if (list.every((entry) => typeof entry === 'string')) return list;
   return list.filter((entry, index) => {
@@ -166,7 +175,7 @@ function readNested(
   pointer: string,
   reading: Reading,
 ): unknown {
-  // What says nothing isn't worth a warning: PHP writes `[]` for an object without members.
+  // A value that says nothing needs no warning: PHP writes `[]` for an object without members.
   if (rule.isList !== Array.isArray(value) && isBlank(value)) return undefined;
   if (!rule.isList) {
     const object = soleObjectOf(value);
@@ -220,7 +229,7 @@ function readWords(
     );
   }
   if (value.trim() === '') return value;
-  // Nearly all are spelled as they ought to be.
+  // Nearly all words have the right spelling.
   if (words.get(value) === value) return value;
   const word = value.length > 64 ? undefined : words.get(wordKey(value));
   if (word !== undefined) return word;
@@ -252,7 +261,7 @@ function readNumber(
   }
   const isWhole = Number.isInteger(value) || !POSITION.test(pointer);
   if (isWhole && value >= min && (rule.max === null || value <= rule.max)) return value;
-  // Go writes zero for what wasn't set.
+  // Go writes zero for an unset number.
   if (value === 0) return undefined;
   return setAside(
     value,
@@ -262,7 +271,10 @@ function readNumber(
   );
 }
 
-/** Warnings a member that CTIS doesn't have, and keeps it if nothing else does. */
+/**
+ * Warns about a member that CTIS doesn't have. The member stays where its object is kept whole;
+ * otherwise it moves to the properties or is left out.
+ */
 function unknown(
   name: string,
   value: unknown,
@@ -287,13 +299,13 @@ function setAside(
   const kept = keeps ? 'it is kept under properties' : 'it is left out';
   warnings.warn(pointer, why.code, `${why.detail}; ${kept}.`);
   if (!keeps) return undefined;
-  // What isn't where it belongs isn't masked by what it is.
+  // A moved value escapes the masking of its member, so it is masked here.
   const shown = typeof value === 'string' ? maskAssignments(value) : value;
   aside.push([pointer.slice(base.length + 1), shown]);
   return undefined;
 }
 
-/** Texts, lists of texts and maps to texts, within the bounds of their member. */
+/** Texts, lists of texts and maps of texts, cut to the bounds of their member. */
 function bounded(rule: CtisRule, value: unknown, warnings: Warnings): unknown {
   const { itemsMax, charsMax } = rule;
   const text = (entry: unknown): unknown =>
@@ -311,8 +323,8 @@ function bounded(rule: CtisRule, value: unknown, warnings: Warnings): unknown {
 }
 
 /**
- * The members of an object that its kind doesn't know, misplaced ones aside; null when there are
- * none.
+ * The members that CTIS doesn't have in such an object, without the misplaced `recommendation`;
+ * null when there are none.
  */
 export function unknownMembers(kind: CtisObject, object: JsonObject): JsonObject | null {
   const known = ctisShape(kind);
@@ -321,7 +333,8 @@ export function unknownMembers(kind: CtisObject, object: JsonObject): JsonObject
 }
 
 /**
- * True for what Go writes when nothing was set: zero values all the way down (CTIS §8, item 28).
+ * True for a value that Go writes when nothing was set: zero values at every depth (CTIS §8, item
+ * 28).
  */
 export function isBlank(value: unknown, depth = 0): boolean {
   if (value === null || value === undefined || value === 0 || value === false) return true;

@@ -1,5 +1,6 @@
-// The detail objects of a CTIS finding (CTIS §2.4, §2.5, §2.7) under their right names, read once
-// per finding and handed to everything that needs them. Called by ctis/finding.decode.ts.
+// A CTIS finding → its detail objects (CTIS §2.4, §2.5, §2.7) under their right names, and the
+// state of its suppression. The objects are read once per finding and handed to every file that
+// needs them. Called by ctis/detail.decode.ts and ctis/finding.decode.ts.
 
 import { isBlank } from './members.decode.ts';
 import { normalVulnerability } from './vulnerability.decode.ts';
@@ -7,7 +8,7 @@ import type { Warnings } from '../../json/warnings.decode.ts';
 import { type JsonObject, objectOf, stringOf, stringsOf } from '../../json/json.decode.ts';
 import { endOfTime } from '../common/dates.rules.ts';
 
-/** The detail objects of a finding under their right names; null where absent. */
+/** The detail objects of a finding under their right names; null for an absent one. */
 export interface FindingParts {
   readonly finding: JsonObject;
   readonly vulnerability: JsonObject | null;
@@ -18,14 +19,17 @@ export interface FindingParts {
   readonly remediation: JsonObject | null;
 }
 
-/** `frameworks` is a known wrong name, and a list (CTIS §8, item 21): the first is the framework. */
+/**
+ * `frameworks` is a known wrong name for a list (CTIS §8, item 21); its first entry is the
+ * framework.
+ */
 function withOneFramework(compliance: JsonObject | null): JsonObject | null {
   if (!Array.isArray(compliance?.framework)) return compliance;
   const [framework, ...others] = stringsOf(compliance.framework);
   return { ...compliance, framework, ...(others.length > 0 ? { frameworks: others } : {}) };
 }
 
-/** The parts of a finding that was read; an object that says nothing counts as absent. */
+/** The parts of a finding; an object that says nothing counts as absent. */
 export function partsOf(finding: JsonObject, pointer: string, warnings: Warnings): FindingParts {
   const part = (kind: 'vulnerability' | 'secret' | 'misconfiguration' | 'compliance') => {
     const object = objectOf(finding[kind]);
@@ -44,7 +48,7 @@ export function partsOf(finding: JsonObject, pointer: string, warnings: Warnings
   };
 }
 
-/** §2.7; `suppressed` is what 1.0–1.2 called it. */
+/** §2.7; versions 1.0–1.2 call `accepted` `suppressed`. */
 const STATUSES: ReadonlySet<string> = new Set([
   'accepted',
   'suppressed',
@@ -52,13 +56,17 @@ const STATUSES: ReadonlySet<string> = new Set([
   'rejected',
 ]);
 
-/** The member that says whether a suppression is in force: `status`, which was `state` in 1.0–1.2; null where neither does. */
+/**
+ * The member that holds the status of a suppression: `status`, or `state` in 1.0–1.2; null when
+ * both are blank.
+ */
 function statusMember(suppression: JsonObject): 'status' | 'state' | null {
   return (['status', 'state'] as const).find((name) => !isBlank(suppression[name])) ?? null;
 }
 
 /**
- * §2.7: accepted, or without a status; what is there and is no word accepts nothing. The end date is the server's to judge.
+ * §2.7: a suppression without a status is accepted; a status that can't be read accepts nothing.
+ * The server judges the end date.
  */
 export function suppressionStatus(suppression: JsonObject): string {
   const name = statusMember(suppression);
@@ -67,7 +75,7 @@ export function suppressionStatus(suppression: JsonObject): string {
   return word === 'suppressed' ? 'accepted' : word;
 }
 
-/** Warnings a status that is none. */
+/** Warns about a status that CTIS doesn't have. */
 export function warnSuppression(
   suppression: JsonObject | null,
   pointer: string,
@@ -84,20 +92,20 @@ export function warnSuppression(
   }
 }
 
-/** True when the report's own suppression is in force. */
+/** True when the report's own suppression is in force, whatever its end date. */
 export function isSuppressed(suppression: JsonObject | null): boolean {
   if (suppression === null || isBlank(suppression)) return false;
   return suppressionStatus(suppression) === 'accepted';
 }
 
-/** When the report's own suppression ends; nothing where it doesn't, or says so in a way that can't be read. */
+/** The end of the report's own suppression; absent when there is none, or it can't be read. */
 export function suppressionEnd(
   suppression: JsonObject | null,
   pointer: string,
   warnings: Warnings,
 ): { suppressedUntil?: number } {
   const text = stringOf(suppression?.expires_at)?.trim() ?? '';
-  // Go writes year 1 for a time that wasn't set (CTIS §8, item 28).
+  // Go writes year 1 for an unset time (CTIS §8, item 28).
   if (text === '' || text.startsWith('0001-')) return {};
   const end = endOfTime(text);
   if (end !== null) return { suppressedUntil: end };

@@ -1,5 +1,5 @@
-// Where a CTIS finding is (CTIS §2.2): code locations and web addresses, normalised like SARIF's,
-// and as a finding page shows them. Called by everything that reads findings.
+// The place of a CTIS finding (CTIS §2.2), a code location or a web address → its normal form,
+// which is that of SARIF's places, and the form that a finding page shows.
 
 import { type DetailLocation, limits } from '@muster/contract/plain';
 import type { Targets } from './targets.decode.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../json/json.decode.ts';
 import { redactUrl, type WebPlace, webPlaceOf } from '../common/web.rules.ts';
 
-/** What one pass over the findings shares. */
+/** The state that one pass over the findings shares. */
 export interface CtisPass {
   readonly warnings: Warnings;
   readonly targets: Targets;
@@ -34,7 +34,7 @@ export interface CtisPass {
 export interface CtisPlace {
   readonly raw: JsonObject | null;
   readonly path: string | null;
-  /** The redacted address where the place is on the web. */
+  /** The redacted address, where the place is on the web. */
   readonly url: string | null;
   readonly web: WebPlace | null;
   readonly startLine: number | null;
@@ -43,7 +43,10 @@ export interface CtisPlace {
   readonly logical: string | null;
 }
 
-/** The finding's own place: its location, else its web address; `web` is its web address wherever it has one. */
+/**
+ * The finding's own place: its location, else its web address. `web` is set wherever the finding
+ * has a web address.
+ */
 export function readLocation(finding: JsonObject, pass: CtisPass): CtisPlace {
   const place = placeOf(objectOf(finding.location) ?? {}, pass);
   const url = stringOf(objectOf(finding.web)?.url);
@@ -54,7 +57,7 @@ export function readLocation(finding: JsonObject, pass: CtisPass): CtisPlace {
   return { ...place, path: web?.address ?? shown, url: shown, web };
 }
 
-/** One CodeLocation. Its path is a path, not a URI: only `file:` brings percent-escapes with it. */
+/** One CodeLocation. Its path is a path, not a URI: only a `file:` path has percent escapes. */
 export function placeOf(raw: JsonObject, pass: CtisPass): CtisPlace {
   const text = usablePath(stringOf(raw.path) ?? '');
   const logical = objectOf(raw.logical_location);

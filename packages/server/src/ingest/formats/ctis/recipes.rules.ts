@@ -1,10 +1,10 @@
-// The texts that CTIS producers hash into a finding's fingerprint (CTIS §5.1, §5.2): SHA-256 of the text, hex. Go's
-// rules for trimming and case are spelled out, they differ from JavaScript's. Called by ctis/fingerprint.rules.ts,
-// which recognises by which recipe a fingerprint was made. Pure.
+// The members of a CTIS finding → the texts that producers hash into its fingerprint (CTIS §5.1,
+// §5.2): SHA-256 of the text, in hex. Go's rules for trimming and case are written out here,
+// because they differ from JavaScript's. Pure. Called by ctis/fingerprint.rules.ts.
 
 import { hash } from 'node:crypto';
 
-/** What of a finding goes into the recipes; texts as sent, numbers 0 where absent. */
+/** The members of a finding that recipes hash; texts as sent, absent numbers as 0. */
 export interface RecipeFields {
   readonly path: string;
   readonly rule: string;
@@ -18,7 +18,7 @@ export interface RecipeFields {
   readonly packageVersion: string;
   /** Ids under which the vulnerability may have been hashed. */
   readonly vulnerabilities: readonly string[];
-  /** What the report holds of a secret's value: masked or, against the rules, raw. */
+  /** The secret's value as the report holds it: masked or, against the rules, raw. */
   readonly secrets: readonly string[];
   readonly resourceType: string;
   readonly resourceName: string;
@@ -27,7 +27,7 @@ export interface RecipeFields {
   /** Values under which the asset may have been hashed: target, container image, address. */
   readonly assets: readonly string[];
   readonly host: string;
-  /** Of network findings: `443/tcp`. */
+  /** `443/tcp`; '' unless the finding is about a network. */
   readonly port: string;
   readonly urlPath: string;
   readonly parameter: string;
@@ -37,7 +37,7 @@ export interface RecipeFields {
   readonly contractFunction: string;
 }
 
-/** Go's white space: unlike JavaScript's it has U+0085 and lacks U+FEFF. */
+/** Go's white space: it has U+0085 and lacks U+FEFF, unlike JavaScript's. */
 const GO_SPACE: ReadonlySet<string> = new Set(
   '\t\n\v\f\r \u0085\u00A0\u1680\u2028\u2029\u202F\u205F\u3000' +
     '\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A',
@@ -54,7 +54,7 @@ function goTrim(text: string): string {
 }
 
 function goLower(text: string): string {
-  // For ASCII both languages agree.
+  // For ASCII, both languages agree.
   if (!/[^\p{ASCII}]/u.test(text)) return text.toLowerCase();
   let result = '';
   for (const point of text) result += point === '\u0130' ? 'i' : point.toLowerCase();
@@ -66,7 +66,10 @@ export function normalised(text: string): string {
   return goLower(goTrim(text)).replaceAll('\\', '/');
 }
 
-/** host(h) of CTIS §5.1: both schemes, one slash and both default ports go, in this order, whatever the scheme was. */
+/**
+ * host(h) of CTIS §5.1: removes both schemes, one slash and both default ports, in this order,
+ * whatever the scheme was.
+ */
 export function normalisedHost(text: string): string {
   const bare = goLower(goTrim(text))
     .replace(/^https:\/\//, '')
@@ -74,7 +77,10 @@ export function normalisedHost(text: string): string {
   return bare.replace(/\/$/, '').replace(/:443$/, '').replace(/:80$/, '');
 }
 
-/** url(p) of CTIS §5.1: without query, then without fragment; a leading slash, no trailing one. */
+/**
+ * url(p) of CTIS §5.1: without the query, then without the fragment; with a leading slash and no
+ * trailing one.
+ */
 export function normalisedUrlPath(text: string): string {
   const bare = goLower(goTrim(text)).split('?', 1)[0]?.split('#', 1)[0] ?? '';
   if (bare === '') return '';
@@ -98,12 +104,15 @@ export const recipes = {
     `sast:${normalised(fields.path)}:${normalised(fields.rule)}:${fields.startLine}:${endLine}`,
   sca: (fields: RecipeFields, vulnerability: string) =>
     `sca:${normalised(fields.packageName)}:${normalised(fields.packageVersion)}:${normalised(vulnerability)}`,
-  /** The value is hashed as it is, and left out where there is none. */
+  /** The value is hashed as it is; without a value its part stays empty. */
   secret: (fields: RecipeFields, secret: string) =>
     `secret:${normalised(fields.path)}:${normalised(fields.rule)}:${fields.startLine}:${
       secret === '' ? '' : sha256Hex(secret).slice(0, 16)
     }`,
-  /** Of old SDKs: as it stands, without a word in front; eight digits of the value's hash where there is one. */
+  /**
+   * Old SDKs: texts as they are, no word in front, and eight digits of the value's hash if there is
+   * one.
+   */
   secretOld: (fields: RecipeFields, secret: string) => {
     const place = `${fields.path}:${fields.rule}:${fields.startLine}`;
     return secret === '' ? place : `${place}:${sha256Hex(secret).slice(0, 8)}`;
@@ -116,7 +125,7 @@ export const recipes = {
     `dast:${normalised(fields.rule)}:${normalisedHost(fields.host)}:${normalisedUrlPath(
       fields.urlPath,
     )}:${normalised(fields.parameter)}`,
-  /** Nuclei's adapter: a line of a file that is none. */
+  /** Nuclei's adapter writes the host as a file, with line 0. */
   nuclei: (fields: RecipeFields, host: string) =>
     `sast:${normalised(host)}:${normalised(fields.rule)}:0:0`,
   container: (fields: RecipeFields, image: string, vulnerability: string) =>
@@ -131,7 +140,7 @@ export const recipes = {
     `generic:${normalised(fields.rule)}:${normalised(fields.path)}:${fields.startLine}:${
       fields.endLine
     }:${normalised(message)}`,
-  /** Since 1.3; null for a blank snippet, which has no fingerprint. */
+  /** Since 1.3; null for a blank snippet, which has no such fingerprint. */
   sastContent: (fields: RecipeFields) => {
     const words = fields.snippet.split(GO_SPACES);
     const snippet = words.filter((word) => word !== '').join(' ');
@@ -140,11 +149,11 @@ export const recipes = {
     const parts = [path, normalised(fields.rule), goTrim(fields.logical), sha256Hex(snippet)];
     return ['sast-content', ...parts].join('\u001F');
   },
-  /** Findings about a host or its port; port 0 is the host itself. */
+  /** Findings about a host or its port; port 0 means the host. */
   network: (fields: RecipeFields, asset: string) => `va:${asset}:${fields.rule}:${fields.port}`,
   compliance: (fields: RecipeFields, asset: string) =>
     `compliance:${fields.framework}:${fields.control}:${asset}`,
-  /** Trivy's adapter keeps 32 hex digits; texts as they are. */
+  /** Trivy's adapter keeps 32 hex digits and hashes the texts as they are. */
   trivyVulnerability: (fields: RecipeFields, vulnerability: string, target: string) =>
     `${vulnerability}:${fields.packageName}:${fields.packageVersion}:${target}`,
   trivyMisconfiguration: (fields: RecipeFields, target: string, message: string) =>

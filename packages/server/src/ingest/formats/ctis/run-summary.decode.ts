@@ -1,34 +1,35 @@
-// How the run of a CTIS report went, for operators (CTIS §1.2). Decides nothing. Pure.
+// The tool and the metadata of a CTIS report → the summary of its one run, for operators (CTIS
+// §1.2). No decision depends on the summary. Pure. Called by ctis.decode.ts.
 
 import type { UploadRun } from '@muster/contract/plain';
 import { indexOf, type JsonObject, listOf, objectOf } from '../../json/json.decode.ts';
 import { isoOf, timeOf } from '../common/dates.rules.ts';
-import { NOTHING, wordOf } from '../common/run-summary.decode.ts';
+import { EMPTY_SUMMARY, summaryTextOf } from '../common/run-summary.decode.ts';
 import type { RunSummaries } from '../../report/report.rules.ts';
 
-/** Of a CTIS report (§1.2), which is one run: `timestamp` is when it was produced. */
+/** The one run of a CTIS report (§1.2); `timestamp` is the time at which the report was made. */
 export function ctisRun(tool: JsonObject | null, metadata: JsonObject): RunSummaries {
   const end = timeOf(metadata.timestamp);
   const durationMs = indexOf(metadata.duration_ms);
   const start = end === null || durationMs === null ? null : end - durationMs;
   const run: UploadRun = {
-    ...NOTHING,
-    tool: wordOf(tool?.name) ?? 'unknown',
-    tool_version: wordOf(tool?.version),
-    automation_id: wordOf(metadata.id),
+    ...EMPTY_SUMMARY,
+    tool: summaryTextOf(tool?.name) ?? 'unknown',
+    tool_version: summaryTextOf(tool?.version),
+    automation_id: summaryTextOf(metadata.id),
     started_at: start === null ? null : isoOf(start),
     ended_at: end === null ? null : isoOf(end),
     duration_ms: durationMs,
-    coverage: wordOf(metadata.coverage_type),
-    source_type: wordOf(metadata.source_type),
+    coverage: summaryTextOf(metadata.coverage_type),
+    source_type: summaryTextOf(metadata.source_type),
     scope: scopeOf(objectOf(metadata.scope)),
   };
   return { total: 1, shown: [run] };
 }
 
-/** What was looked at; null where nothing is said of it. */
+/** The scope that the report states; null when it states none. */
 function scopeOf(scope: JsonObject | null): UploadRun['scope'] {
-  const [type, name] = [wordOf(scope?.type), wordOf(scope?.name)];
+  const [type, name] = [summaryTextOf(scope?.type), summaryTextOf(scope?.name)];
   const [includes, excludes] = [scope?.includes, scope?.excludes].map(
     (list) => listOf(list).length,
   );

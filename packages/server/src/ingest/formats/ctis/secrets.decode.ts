@@ -1,6 +1,7 @@
-// The door through which a CTIS finding's secrets don't come: which values it must not show, and the finding without
-// them. What the rest of the reader sees, keeps, warns about or rejects is what this file lets through; the value
-// itself goes into the keyed hash of the finding's identity and nowhere else. Called by ctis/finding.decode.ts first.
+// A CTIS finding → the values that it must not show, and a copy of the finding without them. This
+// comes first: the rest of the reader sees, stores, warns about and rejects only the copy. A
+// secret's value goes into the keyed hash of the finding's identity and nowhere else. Called by
+// ctis/evidence.decode.ts and ctis/finding.decode.ts.
 
 import { CTIS_ALIASES, type CtisObject, ctisShape, wordKey } from '@muster/contract/plain';
 import { maskForms, maskRandom } from '../../redact/credential-forms.rules.ts';
@@ -38,18 +39,26 @@ import {
 } from '../../redact/secret-values.rules.ts';
 import { cwesIn, vulnerabilityIdsIn } from '../common/weakness.rules.ts';
 
-/** What a finding must not show. */
+/** The values that a finding must not show. */
 export interface Hidden {
   readonly values: SecretValues;
-  /** Those of `values` that can't be a word or a part of a path: they are masked in what names something, too. */
+  /**
+   * Those that can't be a word or a part of a path; they are masked in members that name something,
+   * too.
+   */
   readonly certain: SecretValues;
-  /** Those that neither rule nor path show anyway: they are masked in ids and fingerprints. */
+  /**
+   * Those that neither the rule nor the path shows anyway; they are masked in ids and fingerprints.
+   */
   readonly unsaid: SecretValues;
-  /** Those of its own place and of its `secret`, which recipes of fingerprints may have hashed. */
+  /**
+   * Those from the finding's own place and its `secret`; recipes of fingerprints may have hashed
+   * them.
+   */
   readonly own: SecretValues;
-  /** What tells this secret from another; null where the report holds nothing of it. */
+  /** The text that tells this secret from another; null when the report holds no such text. */
   readonly identity: string | null;
-  /** True for findings about a secret: their snippets are masked whole. */
+  /** True for a finding about a secret; its snippets are masked whole. */
   readonly isSecret: boolean;
 }
 
@@ -61,11 +70,11 @@ export const SECRET_TYPES: ReadonlySet<string> = new Set([
   'credentials',
 ]);
 
-/** Tags that say of a finding, or of its rule, that it is about a secret. */
+/** True for a tag by which a finding, or its rule, is about a secret. */
 const isSecretTag = (tag: unknown): boolean =>
   typeof tag === 'string' && /^secrets?$/i.test(tag.trim());
 
-/** What the finding must not show; null for most: they hold nothing secret. */
+/** The values that a finding must not show; null for most findings, which hold no secret. */
 export function hiddenOf(finding: JsonObject): Hidden | null {
   const secret = soleObjectOf(finding.secret);
   const isSecret =
@@ -81,7 +90,7 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   const openly = [finding.rule_id, finding.rule_name, location?.path].map(stringOf).join('\n');
   if (isSecret) {
     const snippet = stringOf(location?.snippet)?.trim() ?? null;
-    // Its own come first: there is a bound.
+    // The finding's own values come first, because the number of values is bounded.
     const stated = statedValues(secret);
     for (const value of stated) found.add(value);
     for (const text of [snippet, stringOf(location?.context_snippet)]) addSnippet(text, found);
@@ -101,10 +110,10 @@ export function hiddenOf(finding: JsonObject): Hidden | null {
   return { values, certain, unsaid, own, identity, isSecret };
 }
 
-/** Members that say in words what was found. */
+/** Members whose sentences may quote the secret. */
 const SENTENCES = ['title', 'message', 'description'] as const;
 
-/** What the places and bags of a finding quote; depth is bounded by the shapes. */
+/** Adds the values that the places and bags of a finding quote; the shapes bound the depth. */
 function collect(kind: CtisObject, object: JsonObject, found: Set<string>): void {
   for (const [name, value] of Object.entries(object)) {
     const rule = ruleOf(kind, name);
@@ -119,15 +128,21 @@ function collect(kind: CtisObject, object: JsonObject, found: Set<string>): void
   }
 }
 
-/** What a member holds, under its right name or a wrong one; `undefined` for members that CTIS doesn't have. */
+/**
+ * The rule of a member under its right name or a wrong one; `undefined` for members that CTIS
+ * doesn't have.
+ */
 function ruleOf(kind: CtisObject, name: string) {
   const shape = ctisShape(kind);
-  // `recommendation` beside the finding is read, too (CTIS §8, item 21).
+  // A `recommendation` of the finding itself is read, too (CTIS §8, item 21).
   const known = kind === 'finding' && name === 'recommendation' ? 'description' : name;
   return shape.get(known) ?? shape.get(CTIS_ALIASES[kind]?.get(name) ?? '');
 }
 
-/** True where a rule about secrets found one in a file, whatever the finding's type; sites and packages have none. */
+/**
+ * True where a rule about secrets found one in a file, whatever the finding's type. A finding about
+ * a site or a package isn't one in a file.
+ */
 function isSecretByRule(finding: JsonObject): boolean {
   const names = [stringOf(finding.rule_id), stringOf(finding.rule_name), stringOf(finding.title)];
   const vulnerability = soleObjectOf(finding.vulnerability);
@@ -157,10 +172,10 @@ function statedValues(secret: JsonObject | null): string[] {
   });
 }
 
-/** Characters that a mask has to leave, both ends together, to tell one word from all others. */
+/** The characters that a mask must leave at both ends together to tell one word from all others. */
 const ENDS_CHARS_MIN = 6;
 
-/** Words of the finding that begin and end as the masked value does. */
+/** Adds the words of the finding that begin and end like the masked value. */
 function addUnmasked(masked: string, finding: JsonObject, found: Set<string>): void {
   const ends = /^([^*•…]{2,})(?:[*•]{3,}|\.{3,}|…+)([^*•…]{2,})$/.exec(masked.trim());
   const [start = '', end = ''] = [ends?.[1], ends?.[2]];
@@ -175,7 +190,7 @@ function addUnmasked(masked: string, finding: JsonObject, found: Set<string>): v
   }
 }
 
-/** What an evidence item marks as sensitive, and its credentials (CTIS §2.9). */
+/** Adds the values that an evidence item marks as sensitive, and its credentials (CTIS §2.9). */
 function addEvidence(item: JsonObject | null, found: Set<string>): void {
   for (const entry of listOf(item?.sensitive)) {
     const mark = objectOf(entry);
@@ -183,7 +198,7 @@ function addEvidence(item: JsonObject | null, found: Set<string>): void {
     addTexts(value, found);
     const start = indexOf(mark?.start) ?? 0;
     const end = indexOf(mark?.end) ?? 0;
-    // The range is in bytes (CTIS §2.9).
+    // The range counts bytes (CTIS §2.9).
     if (typeof value === 'string' && end > start) {
       found.add(Buffer.from(value).subarray(start, end).toString().trim());
     }
@@ -207,7 +222,7 @@ function addTexts(value: unknown, found: Set<string>, depth = 0): void {
   }
 }
 
-/** What stands at a JSON pointer (RFC 6901); `undefined` where nothing does. */
+/** The value at a JSON pointer (RFC 6901); `undefined` when there is none. */
 export function valueAt(value: unknown, pointer: string): unknown {
   if (!pointer.startsWith('/')) return undefined;
   let here = value;
@@ -220,36 +235,36 @@ export function valueAt(value: unknown, pointer: string): unknown {
   return here;
 }
 
-/** Members that name something: only values that can't be anything else are masked in them. */
+/** Members that name something; only a value that can't be anything else is masked in them. */
 const NAMES: ReadonlySet<string> = new Set(
   `type severity kind rule_id asset_ref asset_value asset_type path uri pointer purl
     package`.split(/\s+/),
 );
 
-/** Members by which things are found again, that may be made of a path, a rule and the value. */
+/** Members that identify something and may be made of a path, a rule and the value. */
 const IDENTIFIERS: ReadonlySet<string> = new Set(
   'id fingerprint partial_fingerprints correlation_id'.split(' '),
 );
 
-/** Members of a secret finding that are code or output, and may hold the value in parts. */
+/** Members of a secret finding that hold code or output, where the value may stand in parts. */
 const CODE: ReadonlySet<string> = new Set(
   'snippet context_snippet content body text command'.split(' '),
 );
 
-/** Members of CTIS objects that hold what the producer likes. */
+/** Members of CTIS objects whose content is up to the producer. */
 const FREE: ReadonlySet<string> = new Set(['properties', 'source_extra', 'data']);
 
-/** Names of addresses: words and ids in them look random. */
+/** Names of members with addresses, whose words and ids look random. */
 const ADDRESS = /(?:ur[il]s?|references|commit_sha|fingerprints?)$/i;
 
-/** The finding as it may be seen: a copy in which nothing hidden can be read. */
+/** The finding as it may be seen: a copy in which no hidden value can be read. */
 export function withoutHidden(finding: JsonObject, hidden: Hidden): JsonObject {
   return hidden.isSecret
     ? maskedObject('finding', finding, hidden)
     : (masked(finding, 'finding', hidden) as JsonObject);
 }
 
-/** An object of a secret finding: of members that CTIS doesn't have nothing is kept but their names. */
+/** An object of a secret finding; a member that CTIS doesn't have keeps only its name. */
 function maskedObject(kind: CtisObject, object: JsonObject, hidden: Hidden): JsonObject {
   return Object.fromEntries(
     Object.entries(object).map(([name, value]) => {
@@ -260,7 +275,7 @@ function maskedObject(kind: CtisObject, object: JsonObject, hidden: Hidden): Jso
       const { shape, words } = rule;
       if (shape !== null) return [name, maskedObjects(value, name, shape, hidden)];
       if (words === null || typeof value !== 'string') return [name, masked(value, name, hidden)];
-      // What is none of the words is a text as any other.
+      // A value outside of the list of words is a text like any other.
       return [name, words.has(wordKey(value)) ? value : withoutValues(value, hidden.values, true)];
     }),
   );
@@ -273,7 +288,7 @@ function maskedObjects(value: unknown, name: string, kind: CtisObject, hidden: H
   return value.map((entry) => maskedObjects(entry, name, kind, hidden));
 }
 
-/** Depth is bounded by the parser (contract §2). */
+/** Masks every text in a value; the parser bounds the depth (contract §2). */
 function masked(value: unknown, name: string, hidden: Hidden): unknown {
   if (typeof value === 'string') return maskedText(value, name, hidden);
   if (Array.isArray(value)) return value.map((entry) => masked(entry, name, hidden));

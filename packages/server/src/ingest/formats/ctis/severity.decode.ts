@@ -1,5 +1,6 @@
-// How bad a CTIS finding is (CTIS §4.1, §4.2): its own word, else the word or number of the scheme it comes from, else
-// its CVSS score or vector, else medium. Called by ctis/finding.decode.ts.
+// A CTIS finding → its severity, and the member that decided it (CTIS §4.1, §4.2): its own word,
+// else the word or number of the scheme it comes from, else its CVSS score or vector, else medium.
+// Called by ctis/finding.decode.ts.
 
 import type { Severity } from '@muster/contract';
 import { cvssOf } from '../common/cvss.rules.ts';
@@ -14,7 +15,10 @@ import {
   type SeverityVerdict,
 } from '../common/severity.rules.ts';
 
-/** Numbers and words of the schemes (CTIS §4.2, interop tables) that the general words don't have or read otherwise. */
+/**
+ * Numbers and words of schemes (CTIS §4.2, interop tables) that the general words lack or read
+ * differently.
+ */
 const SCHEMES: ReadonlyMap<string, ReadonlyMap<string, Severity>> = new Map([
   [
     'nessus',
@@ -39,11 +43,11 @@ const SCHEMES: ReadonlyMap<string, ReadonlyMap<string, Severity>> = new Map([
       ['urgent', 'critical'],
     ]),
   ],
-  // As a level `note` is low, though the word alone reads as info (SARIF 2.1.0 §3.27.10).
+  // The level `note` is low; the word alone is info (SARIF 2.1.0 §3.27.10).
   ['sarif', new Map<string, Severity>([['note', 'low']])],
 ]);
 
-/** The severity and what decided it; a missing or unknown word is warned about. */
+/** The severity and the member that decided it. A missing or unknown word gets a warning. */
 export function severityOf(
   parts: FindingParts,
   pointer: string,
@@ -78,7 +82,10 @@ function fallbackOf(parts: FindingParts): SeverityVerdict {
   return { severity: 'medium', from: 'default' };
 }
 
-/** By its score, else by the base score of its vector, which may stand alone (CTIS §2.8). Go writes zero for no score. */
+/**
+ * The severity of the stated score, else of the vector's base score; a vector may stand alone (CTIS
+ * §2.8). Go writes zero when there is no score.
+ */
 function ratedBy(cvss: JsonObject): SeverityVerdict | null {
   const stated = scoreOf(cvss.cvss_score);
   if (stated !== null && stated > 0) {
@@ -92,7 +99,10 @@ function ratedBy(cvss: JsonObject): SeverityVerdict | null {
   return { severity, from: 'cvss_vector' };
 }
 
-/** By its version, else by its vector: only v2 writes none of `CVSS:<version>/` (CTIS §2.8). */
+/**
+ * True for v2, by the stated version, else by the vector: only a v2 vector has no `CVSS:<version>/`
+ * (CTIS §2.8).
+ */
 function isCvss2(vulnerability: JsonObject): boolean {
   const version =
     stringOf(vulnerability.cvss_version) ?? String(numberOf(vulnerability.cvss_version) ?? '');

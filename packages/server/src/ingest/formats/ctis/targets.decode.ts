@@ -1,7 +1,8 @@
-// Which asset a CTIS finding is about (CTIS §7.2, contract §5): asset_ref, else the report's only
-// asset. Where the report lists none: its repository, else the asset_value that the finding states,
-// else the one that the others share, else the sender's word, else the upload's fallback. Never a
-// guess that merges unrelated projects. Called by ctis.decode.ts.
+// A CTIS finding → the asset that it is about (CTIS §7.2, contract §5): `asset_ref`, else the
+// report's only asset. Where the report lists no asset: its repository, else the `asset_value` that
+// the finding states, else the one that all other findings share, else the sender's asset, else the
+// upload's fallback. No guess ever merges unrelated projects. Called by ctis/ctis.decode.ts and
+// ctis/endpoints.decode.ts.
 
 import type { AssetKind } from '@muster/contract/plain';
 import { type AssetNames, type NamedAsset, namedAsset } from '../../report/asset-names.rules.ts';
@@ -16,7 +17,7 @@ export class Targets {
    * implies, then the origins of endpoints.
    */
   readonly names: AssetNames;
-  /** The assets that the report lists; complete before anything else is asked of this. */
+  /** The assets that the report lists; all of them are known before any method is called. */
   readonly listed: AssetIndex;
   #implicit: number | null = null;
 
@@ -25,18 +26,19 @@ export class Targets {
     this.listed = listed;
   }
 
-  /** What findings without a target of their own are about; null is the upload's fallback. */
+  /** The asset of findings without a target of their own; null: the upload's fallback. */
   get implicit(): number | null {
     return this.#implicit;
   }
 
   /**
-   * What envelope and listed assets alone tell. Returns whether findings have to be looked at, too: `asset_value` counts only where
-   * nothing else names the target (deployed producers send it beside a listed asset, CTIS §7.2).
+   * Decides what the envelope and the listed assets can decide alone. Returns true when the
+   * findings must be looked at, too: `asset_value` counts only where nothing else names the target
+   * (deployed producers send it beside a listed asset, CTIS §7.2).
    */
   begin(repositoryUrl: string | null, warnings: Warnings): boolean {
     const { usable, rejected } = this.listed;
-    // Beside one that was rejected, the only usable asset isn't the report's only one.
+    // Beside a rejected asset, the only usable one isn't the report's only one.
     if (this.names.length === 1 && rejected === 0) this.#implicit = 0;
     if (this.#implicit !== null) return false;
     if (usable > 0 || repositoryUrl === null) return true;
@@ -44,7 +46,7 @@ export class Targets {
     return false;
   }
 
-  /** Takes in the target that a finding names by value. */
+  /** Adds the target that a finding names by value. */
   look(value: unknown, pointer: string, warnings: Warnings): void {
     const finding = objectOf(value);
     const target = stringOf(finding?.asset_value);
@@ -63,7 +65,8 @@ export class Targets {
   }
 
   /**
-   * The asset of one finding; warnings a reference that leads nowhere and a target that is missing.
+   * The asset of one finding. Warns about a reference that leads nowhere and about a missing
+   * target.
    */
   of(finding: JsonObject, pointer: string, warnings: Warnings): number | null {
     const ref = stringOf(finding.asset_ref)?.trim() ?? null;
@@ -89,14 +92,17 @@ export class Targets {
     return byValue;
   }
 
-  /** The index of an asset, added if it isn't among the report's yet; null when the value names nothing. */
+  /**
+   * The index of an asset, added if the report doesn't have it yet; null when the value names
+   * nothing.
+   */
   add(kind: AssetKind, value: string, warnings: Warnings): number | null {
     const named = namedAsset(kind, value, warnings);
     return named === null ? null : this.names.add(named);
   }
 }
 
-/** CTIS §7.2, rule 2: a target without type is a repository. */
+/** The kind of a finding's target; a target without a type is a repository (CTIS §7.2, rule 2). */
 function kindOfTarget(finding: JsonObject): AssetKind {
   return stringOf(finding.asset_type) === null ? 'repository' : assetKindOf(finding.asset_type);
 }

@@ -40,7 +40,7 @@ import {
   relativePath,
   usablePath,
 } from '../common/path.rules.ts';
-import { NOTHING } from '../common/run-summary.decode.ts';
+import { EMPTY_SUMMARY } from '../common/run-summary.decode.ts';
 import { scannerOf, scanOf } from '../common/scan-context.rules.ts';
 import { branchName, contextAsset } from '../common/sender-context.rules.ts';
 import { redactUrl } from '../common/web.rules.ts';
@@ -96,7 +96,7 @@ export function openGitleaks(
     format: GITLEAKS,
     version: '8',
     reportId: null,
-    runs: { total: 1, shown: [{ ...NOTHING, tool: TOOL }] },
+    runs: { total: 1, shown: [{ ...EMPTY_SUMMARY, tool: TOOL }] },
     analyses: [analysis],
     assets,
     listIndexes: newListIndexes(assets),

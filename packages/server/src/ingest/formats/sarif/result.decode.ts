@@ -1,7 +1,7 @@
-// One SARIF result (SARIF 2.1.0 §3.27) → the outcome of one item: a finding, not a problem, or a
-// located rejection. Only what isn't an object, or says nothing at all, is rejected; every other
-// flaw is tolerated. The outcome depends on the result and its run, never on its neighbours. Called
-// by sarif.decode.ts, once per result and pass.
+// One SARIF result (SARIF 2.1.0 §3.27) → the outcome of its item: a finding, not a problem, or a
+// located rejection. Only a result that is no object, or has neither message nor rule nor location,
+// is rejected; every other flaw is tolerated. The outcome depends on the result and its run, never
+// on other results. Called by sarif.decode.ts.
 
 import { type DetailSuppression, limits } from '@muster/contract/plain';
 import { endOfTime } from '../common/dates.rules.ts';
@@ -31,10 +31,13 @@ import { checkedResult } from './read/shape.decode.ts';
 import { showsSecret } from '../../redact/secret-values.rules.ts';
 import { isLevel, severityOfWord } from '../common/severity.rules.ts';
 
-/** §3.27.9: of the six kinds these say that nothing is wrong; `open` and `review` want a person. */
+/**
+ * §3.27.9: these three of the six kinds say that nothing is wrong; `open` and `review` want a
+ * person.
+ */
 const NO_PROBLEM_KINDS: ReadonlySet<unknown> = new Set(['pass', 'notApplicable', 'informational']);
 
-/** Decides about one result. */
+/** Decides the outcome of one result. */
 export function decodeResult(value: unknown, pointer: string, run: SarifRun): Item {
   const sent = objectOf(value);
   if (sent === null) {
@@ -50,76 +53,80 @@ export function decodeResult(value: unknown, pointer: string, run: SarifRun): It
   }
   const rule = run.rules.of(result);
   const location = firstLocation(result, run);
-  const own = messageText(result.message, rule);
-  const said = own ?? rule.title ?? stringOf(rule.detail?.description);
-  if (said === null && rule.id === '' && location === null) {
+  const ownText = messageText(result.message, rule);
+  const text = ownText ?? rule.title ?? stringOf(rule.detail?.description);
+  if (text === null && rule.id === '' && location === null) {
     const detail = 'The result has neither message, rule nor location: nothing tells what it is.';
     return { outcome: 'rejected', rejection: { pointer, code: 'item_empty', detail } };
   }
-  if (own === null) {
+  if (ownText === null) {
     const detail = 'A result has no message; what its rule says stands in for it.';
     run.warnings.warn(`${pointer}/message`, 'message_missing', detail);
   }
-  const message = said ?? (rule.id === '' ? 'A result without a message.' : rule.id);
+  const message = text ?? (rule.id === '' ? 'A result without a message.' : rule.id);
   const subject = subjectOf(result, run.place.tool, rule, location, message, run);
-  const read = { pointer, rule, location, message, subject, hasSecret: () => false };
+  const facts = { pointer, rule, location, message, subject, hasSecret: () => false };
   const isSecret = subject.type === 'secret';
-  const draft = isSecret ? draftOfSecret(result, read, run) : draftOf(result, read, run);
+  const draft = isSecret ? draftOfSecret(result, facts, run) : draftOf(result, facts, run);
   return { outcome: 'finding', draft };
 }
 
-/** What is known of a result before its draft is made. */
-interface Known {
+/** The facts about a result from which its draft is made. */
+interface ResultFacts {
   readonly pointer: string;
   readonly rule: RuleFacts;
   readonly location: ReadLocation | null;
   readonly message: string;
   readonly subject: Subject;
-  /** True for texts that show a secret of the result. */
+  /** True for a text that shows a secret of the result. */
   readonly hasSecret: (text: string) => boolean;
 }
 
-/** Everything but the identity is read anew, from what may be shown of the result. */
-function draftOfSecret(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
-  const { rule, location, message } = known;
+/**
+ * The draft of a result about a secret. All but the identity is read anew, from a copy without the
+ * secret.
+ */
+function draftOfSecret(result: JsonObject, facts: ResultFacts, run: SarifRun): FindingDraft {
+  const { rule, location, message } = facts;
   const openly = [rule.id, rule.name, rule.title, location?.place.path].join('\n');
   const values = secretValuesOf(result, location?.snippet ?? null, message, openly);
   const shown = withoutSecrets(result, values);
-  const said = messageText(shown.message, known.rule);
-  const read = {
-    ...known,
+  const ownText = messageText(shown.message, facts.rule);
+  const shownFacts = {
+    ...facts,
     location: firstLocation(shown, run),
-    message: said ?? known.message,
+    message: ownText ?? facts.message,
     hasSecret: (text: string) => showsSecret(text, values),
   };
-  const draft = draftOf(shown, read, run);
+  const draft = draftOf(shown, shownFacts, run);
   const detail = () => withoutSecretNames(draft.detail(), values) as JsonObject;
   return { ...draft, detail };
 }
 
-function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft {
+function draftOf(result: JsonObject, facts: ResultFacts, run: SarifRun): FindingDraft {
   const { warnings } = run;
-  const { pointer, rule, location, subject } = known;
+  const { pointer, rule, location, subject } = facts;
   const configured = run.configured(result, rule);
   const { level, from } = levelOf(result, rule, configured?.level ?? null);
   const properties = objectOf(result.properties);
   const odd = oddLevel(result.level);
-  const bag = readSaid(properties, tagsOf(properties));
-  const saidSeverity = odd === null ? bag : { ...bag, raw: [...bag.raw, odd.raw] };
-  const decided = severityOf(rule.said, saidSeverity, level, from);
+  const inBag = readSaid(properties, tagsOf(properties));
+  const stated = odd === null ? inBag : { ...inBag, raw: [...inBag.raw, odd.raw] };
+  const decided = severityOf(rule.said, stated, level, from);
+  // A level outside of the standard counts only where the level decides.
   const isOdd = odd !== null && decided.from === 'level';
   const verdict = isOdd ? { severity: odd.severity, from: 'level' } : decided;
   const fingerprints = usableFingerprints(
     [objectOf(result.fingerprints), objectOf(result.partialFingerprints)],
-    known.hasSecret,
+    facts.hasSecret,
   );
   const suppressions = suppressionsOf(result, rule, run, subject.type === 'secret');
-  const message = warnings.text(maskSaid(known.message), limits.messageCharsMax);
-  const read = {
+  const message = warnings.text(maskSaid(facts.message), limits.messageCharsMax);
+  const known = {
     rule,
     subject,
     verdict,
-    said: saidSeverity,
+    said: stated,
     level,
     rank: configured?.rank ?? rule.rank,
     suppressions,
@@ -149,11 +156,14 @@ function draftOf(result: JsonObject, known: Known, run: SarifRun): FindingDraft 
     suppressed: suppressions.length > 0 && suppressions.every((one) => one.status === 'accepted'),
     ...endOf(suppressions),
     also: () => warnings.quietly(() => duplicateKeyTexts(result, rule, location, subject, run)),
-    detail: () => detailOf(result, read, run),
+    detail: () => detailOf(result, known, run),
   };
 }
 
-/** §3.30.9, §3.30.11: where there is no line the offset tells two places of one message apart; -1 means absent. */
+/**
+ * §3.30.9, §3.30.11: without a line, the offset tells two places with one message apart; -1 means
+ * absent.
+ */
 function offsetOf(location: ReadLocation | null): Pick<FindingDraft, 'startOffset'> {
   if (location === null || location.startLine !== null) return {};
   const region = objectOf(objectOf(location.raw.physicalLocation)?.region);
@@ -161,7 +171,10 @@ function offsetOf(location: ReadLocation | null): Pick<FindingDraft, 'startOffse
   return offset === null ? {} : { startOffset: offset };
 }
 
-/** When the last of the suppressions ends (Snyk says so in their property bags); nothing where one has no end. */
+/**
+ * The time at which the last suppression ends; absent when one of them has no end. Snyk writes the
+ * end into the property bags of suppressions.
+ */
 function endOf(suppressions: readonly DetailSuppression[]): { suppressedUntil?: number } {
   let last = 0;
   for (const { expires_at: written } of suppressions) {
@@ -173,8 +186,8 @@ function endOf(suppressions: readonly DetailSuppression[]): { suppressedUntil?: 
 }
 
 /**
- * The first location that has a place, else the first there is (§3.27.12). The bound is that of the
- * locations shown: what lies beyond it is counted with them.
+ * The first location with a path, else the first location (§3.27.12). Only locations within the
+ * bound of the shown ones are looked at; the others are counted where locations are shown.
  */
 function firstLocation(result: JsonObject, run: SarifRun): ReadLocation | null {
   let first: ReadLocation | null = null;
@@ -187,16 +200,18 @@ function firstLocation(result: JsonObject, run: SarifRun): ReadLocation | null {
   return first;
 }
 
-/** §3.27.13: the file that was being looked at, where no location names one. */
+/**
+ * §3.27.13: the path of the file that the tool analysed, for a result whose locations name none.
+ */
 function targetPath(result: JsonObject, run: SarifRun): string | null {
   const target = objectOf(result.analysisTarget);
   return target === null ? null : run.places.of(target).path;
 }
 
 /**
- * §3.27.10: the result's own level, then the invocation's, then the rule's, then `warning`. A
- * `review` or `open` result has level `none` by the letter; what is to be looked at keeps its
- * rule's level here.
+ * §3.27.10: the result's own level, else the configured one, else the rule's, else `warning`. By
+ * the standard a `review` or `open` result has level `none`; here it keeps its rule's level,
+ * because a person has to look at it.
  */
 function levelOf(
   result: JsonObject,
@@ -212,7 +227,10 @@ function levelOf(
   return { level: rule.level ?? 'warning', from: 'rule' };
 }
 
-/** Converters write "critical" or "Medium" as levels: what isn't one may still name a severity. */
+/**
+ * The severity that a level outside of the standard names: converters write "critical" or "Medium".
+ * Null when the level is a standard one, or names no severity.
+ */
 function oddLevel(level: unknown) {
   if (typeof level !== 'string' || isLevel(level) || isLevel(level.trim().toLowerCase()))
     return null;
@@ -220,7 +238,7 @@ function oddLevel(level: unknown) {
   return severity === null ? null : { severity, raw: ['level', preview(level, 64)] as const };
 }
 
-/** The message's first line, links without their targets (§3.11.6). */
+/** The first line of the message; links show their texts only (§3.11.6). */
 function firstLine(message: string, ruleId: string): string {
   const line = withoutLinks(message.trim().split(/\r?\n/, 1)[0]?.trim() ?? '');
   if (line === '') return ruleId === '' ? 'A result without a message.' : ruleId;

@@ -1,6 +1,7 @@
-// SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once, results when asked for, one by one and in as
-// many passes as are asked for. All runs, all results; other versions are refused with the way out. Nothing is fetched.
-// Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
+// A SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once; results are read one
+// by one when asked for, in as many passes as are asked for. All runs and all results are read.
+// Other versions are refused, with the way to convert them. Nothing is ever fetched. The log comes
+// from POST /ingest/sarif, or from /ingest when it is recognised as SARIF.
 
 import { createHash } from 'node:crypto';
 import { limits } from '@muster/contract/plain';
@@ -27,7 +28,7 @@ import {
   withExternals,
 } from './read/external.decode.ts';
 import { healthOf } from './read/health.decode.ts';
-import { type ResultList, RunReaders } from './read/readers.decode.ts';
+import { type ListOwner, RunReaders } from './read/readers.decode.ts';
 import { decodeResult } from './result.decode.ts';
 import type { RunPlace } from './read/run.decode.ts';
 import { analysisOf, assetOf } from './read/run-analysis.decode.ts';
@@ -41,8 +42,8 @@ export const SARIF_LISTS = ['/runs/*/results', '/inlineExternalProperties/*/resu
 export const SARIF: FormatFacts = { name: 'sarif', coversAssets: false };
 
 /**
- * Reads the envelope of a SARIF document; its lists of results are empty there and counted in `counts`. Throws
- * DocumentRefused, and nothing else, for what isn't SARIF 2.1.0.
+ * Reads the envelope of a SARIF log; its lists of results are empty there, and `counts` has their
+ * lengths. Throws only DocumentRefused, for a document that isn't SARIF 2.1.0.
  */
 export function openSarif(
   document: unknown,
@@ -58,22 +59,22 @@ export function openSarif(
     return null;
   });
   const { byRun: externals, unplaced, isWhole } = externalsByRun(log, runs, counts, warnings);
-  // What can't be read may be a run, or how one went, of any of the analyses.
-  const isRead = isWhole && !runs.includes(null);
+  // A part that can't be read may be about any of the runs: then none of them may close findings.
+  const isAllRead = isWhole && !runs.includes(null);
   const analyses = new Merged<AnalysisDraft>(mergedAnalysis);
   const assets = new AssetNames();
   const listIndexes = newListIndexes(assets);
-  const lists = new Map<string, ResultList>();
+  const lists = new Map<string, ListOwner>();
   for (const [index, own] of runs.entries()) {
     if (own === null) continue;
     const pointer = `/runs/${index}`;
     const beside = externals.get(own) ?? [];
     const run = withExternals(own, beside);
     const parts = [{ pointer, raw: own }, ...beside];
-    const went = readHealth(parts, run, warnings);
+    const health = readHealth(parts, run, warnings);
     const asset = assetOf(run, context, warnings);
     const assetIndex = asset === null ? null : assets.add(asset);
-    const draft = analysisOf(run, context, assetIndex, isRead ? went : NOT_READ, warnings);
+    const draft = analysisOf(run, context, assetIndex, isAllRead ? health : UNREADABLE, warnings);
     const { tool, category, branch } = draft;
     const place: RunPlace = {
       tool,
@@ -81,12 +82,12 @@ export function openSarif(
       asset: assetIndex,
       repository: asset?.kind === 'repository' ? asset.value : null,
     };
-    const owner: ResultList = { run, place };
+    const owner: ListOwner = { run, place };
     for (const part of parts) {
       if (Array.isArray(part.raw.results)) lists.set(`${part.pointer}/results`, owner);
     }
   }
-  const contexts = new Map<ResultList | undefined, string>();
+  const contexts = new Map<ListOwner | undefined, string>();
   const report = {
     format: SARIF,
     version: String(log.version),
@@ -97,9 +98,9 @@ export function openSarif(
     listIndexes,
     contextOf: (list: string) => {
       const owner = lists.get(list);
-      const context = contexts.get(owner) ?? contextOf(owner);
-      contexts.set(owner, context);
-      return context;
+      const hash = contexts.get(owner) ?? contextOf(owner);
+      contexts.set(owner, hash);
+      return hash;
     },
     placeOf: (list: string) => lists.get(list)?.place ?? null,
     warnings,
@@ -108,9 +109,12 @@ export function openSarif(
   return findingsAlone([...lists.keys(), ...unplaced], report);
 }
 
-/** One pass: a reader for each run, made when its first result comes, that depends on the envelope alone. */
+/**
+ * One pass over the results. A run's reader is made when its first result comes, and depends on the
+ * envelope alone.
+ */
 function newPass(
-  lists: ReadonlyMap<string, ResultList>,
+  lists: ReadonlyMap<string, ListOwner>,
   unplaced: ReadonlySet<string>,
   counts: ItemCounts,
 ): ItemPass {
@@ -132,7 +136,10 @@ function newPass(
   };
 }
 
-/** Members of a run that may change with every scan; what results need of the last two is told below. */
+/**
+ * Members of a run that may change with every scan. `contextOf` adds the facts from the last two
+ * that results need.
+ */
 const PASSING = [
   'automationDetails',
   'conversion',
@@ -141,24 +148,28 @@ const PASSING = [
   'versionControlProvenance',
 ];
 
-/** Everything in a run that says how its results are read. */
-function contextOf(list: ResultList | undefined): string {
-  if (list === undefined) return '';
-  const { run, place } = list;
+/**
+ * A hash of everything in a run that decides how its results are read; '' for a list without a run.
+ */
+function contextOf(owner: ListOwner | undefined): string {
+  if (owner === undefined) return '';
+  const { run, place } = owner;
   const lasting = Object.entries(run).filter(([name]) => !PASSING.includes(name));
-  // §3.20: of an invocation what it configures and where it ran; its times and arguments differ each time.
+  // §3.20: an invocation's configuration and directory decide; its times and arguments differ each
+  // time.
   const invocations = entriesIn(run.invocations).map((entry) => {
     const invocation = objectOf(entry);
     return [invocation?.ruleConfigurationOverrides, invocation?.workingDirectory];
   });
-  // §3.23: where the repository stands, not which commit of it.
+  // §3.23: the repository's address and directory decide, not its commit.
   const mapped = listOf(run.versionControlProvenance).map((entry) => {
     const provenance = objectOf(entry);
     return [provenance?.repositoryUri, provenance?.mappedTo];
   });
   const hash = createHash('sha256');
   hash.update(JSON.stringify([place.tool, place.repository, invocations, mapped]));
-  // Entry by entry: a run may have a hundred thousand artifacts. JSON has no line feeds of its own.
+  // Entry by entry, because a run may have a hundred thousand artifacts. The line feeds keep
+  // entries apart: JSON.stringify writes none.
   for (const [name, value] of lasting) {
     hash.update(`\n${JSON.stringify(name)}`);
     for (const entry of Array.isArray(value) ? value : [value]) {
@@ -211,12 +222,17 @@ function logOf(document: unknown, warnings: Warnings): JsonObject {
   throw new DocumentRefused('unsupported_sarif_version', '/version', detail);
 }
 
-type Went = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
+/** Whether a run succeeded, and whether its list of results is the whole one. */
+type RunHealth = Pick<AnalysisDraft, 'succeeded' | 'listed'>;
 
-const NOT_READ: Went = { succeeded: false, listed: false };
+/** The health of every run in a log with a part that can't be read. */
+const UNREADABLE: RunHealth = { succeeded: false, listed: false };
 
-/** How a run went, by all its parts: itself first, then what of it stands beside. What isn't as it ought to be is warned about. */
-function readHealth(parts: readonly External[], run: JsonObject, warnings: Warnings): Went {
+/**
+ * How a run went, by all its parts: the run itself, then the external properties beside it. Warns
+ * about everything that isn't as it should be.
+ */
+function readHealth(parts: readonly External[], run: JsonObject, warnings: Warnings): RunHealth {
   const [own, ...beside] = parts as [External, ...External[]];
   checkRun(own.raw, run.tool, own.pointer, warnings);
   const hasList = hasResults(parts, warnings);
@@ -226,9 +242,9 @@ function readHealth(parts: readonly External[], run: JsonObject, warnings: Warni
   let succeeded = !missing.has('invocations') && !missing.has('conversion');
   for (const part of parts) {
     checkBelow(part === own ? 'run' : 'external', part.raw, part.pointer, warnings);
-    const health = healthOf({ ...part.raw, tool: run.tool });
-    succeeded &&= health.succeeded;
-    for (const trouble of health.troubles) {
+    const partHealth = healthOf({ ...part.raw, tool: run.tool });
+    succeeded &&= partHealth.succeeded;
+    for (const trouble of partHealth.troubles) {
       warnings.warn(`${part.pointer}${trouble.pointer}`, trouble.code, trouble.detail);
     }
   }
@@ -236,7 +252,10 @@ function readHealth(parts: readonly External[], run: JsonObject, warnings: Warni
   return { succeeded, listed: hasList && isAll };
 }
 
-/** True when the list of results is there, in whichever part, and no part has something else in its place. */
+/**
+ * True when some part has the list of results, and no part has another value in its place; else
+ * warns.
+ */
 function hasResults(parts: readonly External[], warnings: Warnings): boolean {
   const isList = ({ raw }: External): boolean => Array.isArray(raw.results);
   const odd = parts.filter((part) => !isList(part) && (part.raw.results ?? null) !== null);
@@ -254,7 +273,8 @@ function onlyOne(runs: readonly (JsonObject | null)[]): JsonObject | null {
 }
 
 /**
- * Entries by key, in the order of their first appearance; later ones of a key are merged into it.
+ * Entries in the order in which their keys first appear; a later entry is merged into the first of
+ * its key.
  */
 class Merged<T> {
   readonly all: T[] = [];
@@ -265,7 +285,7 @@ class Merged<T> {
     this.#merge = merge;
   }
 
-  /** The index of the entry. */
+  /** Adds or merges an entry, and returns its index. */
   add(key: string, entry: T): number {
     const index = this.#indexes.get(key);
     if (index === undefined) {
@@ -278,7 +298,8 @@ class Merged<T> {
 }
 
 /**
- * Runs of one tool, category, asset and branch are one analysis: complete only if each of them is.
+ * Runs with one tool, category, asset and branch become one analysis, which is complete only if
+ * each run is.
  */
 function mergedAnalysis(known: AnalysisDraft, more: AnalysisDraft): AnalysisDraft {
   return {
@@ -290,7 +311,7 @@ function mergedAnalysis(known: AnalysisDraft, more: AnalysisDraft): AnalysisDraf
   };
 }
 
-/** The guid of the only run (§3.17.4); logs of several runs have no id of their own. */
+/** The guid of the only run (§3.17.4); a log of several runs has no id of its own. */
 function reportIdOf(runs: readonly (JsonObject | null)[], warnings: Warnings): string | null {
   const details = objectOf(onlyOne(runs)?.automationDetails);
   return details === null ? null : warnings.textOf(memberOf(details, 'guid'), limits.nameCharsMax);

@@ -52,7 +52,7 @@ test('a wrapped report is read as the flat one, its pointers begin with the wrap
   ]);
 });
 
-test('a wrapped report is read whatever stands beside it, which is told', () => {
+test('a wrapped report is read whatever stands beside it, and a warning tells what does', () => {
   const wrapped = decodeCtis({ report: ctis([FINDING]), metadata: {}, tool: { name: 'x' } }, {});
   assert.equal(onlyDraft(wrapped).pointer, '/report/findings/0');
   assert.deepEqual(
@@ -215,7 +215,7 @@ test('unknown members are kept as data, wrong names are read as what they mean',
   assert.deepEqual(report.warningsByCode, { renamed_member: 3, unknown_member: 3 });
 });
 
-test('identity: component, resource, network, web and code each by what they are', () => {
+test('components, resources, services, web addresses and code have an identity of their own kind each', () => {
   const identity = (more: object) => one(more).identity;
   const path = { location: { path: 'package-lock.json', start_line: 9 } };
   const purl = {

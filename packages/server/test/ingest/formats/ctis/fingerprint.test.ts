@@ -1,5 +1,6 @@
-// The recipes of CTIS fingerprints against their vectors (CTIS §5.4): the facts that the project carries, and the whole
-// file of the reference where it is there. Then what the reader concludes from a recognised recipe.
+// The recipes of CTIS fingerprints against their vectors (CTIS §5.4): those in this repository, and
+// the whole file of the reference where it is there. Then the reader's conclusions from a
+// recognised recipe.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -68,7 +69,7 @@ const NOTHING: RecipeFields = {
   contractFunction: '',
 };
 
-/** The vectors' short names → the recipes' fields. */
+/** Short names in the vectors → fields of the recipes. */
 function fieldsOf(input: Record<string, string | number>): RecipeFields {
   const text = (name: string): string => String(input[name] ?? '');
   const number = (name: string): number => Number(input[name] ?? 0);
@@ -99,7 +100,10 @@ function fieldsOf(input: Record<string, string | number>): RecipeFields {
   };
 }
 
-/** Identity v2 of the reference's server (CTIS §5.3): each field with its length in bytes, nothing to escape. */
+/**
+ * Identity v2 of the reference's server (CTIS §5.3): each field comes with its length in bytes, so
+ * nothing is escaped.
+ */
 function identityV2(kind: string, fields: readonly [string, string][]): string {
   const parts = fields.map(
     ([name, value]) => `${name}\u001E${Buffer.byteLength(value)}\u001E${value}\u001F`,

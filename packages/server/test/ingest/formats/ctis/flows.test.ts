@@ -1,4 +1,4 @@
-// What a finding page shows of the places, data flows and stacks of a CTIS finding (CTIS §2.2, §2.3).
+// Places, data flows and stacks of a CTIS finding (CTIS §2.2, §2.3), as a finding page shows them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { decodeCtis, ctis, onlyDraft } from '../readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 
-test('of places, steps and frames nothing is left out', () => {
+test('places, steps and frames are shown with all their members', () => {
   const { locations, code_flows, stacks } = onlyDraft(
     decodeCtis(
       ctis([

@@ -1,4 +1,5 @@
-// What tells one CTIS finding from another: findings about different things never become one.
+// The members that tell one CTIS finding from another: findings about different things never become
+// one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +14,7 @@ const COMMON = { type: 'vulnerability', title: 'T', severity: 'high', rule_id: '
 const evidenceOfRead = (draft: ReadDraft) =>
   evidenceOf({ ...draft, detail: () => draft.detail }, key);
 
-/** How many different findings these are, each with a rule, a title and a severity. */
+/** The number of different findings, each with a rule, a title and a severity. */
 function distinct(findings: readonly object[]): number {
   const read = drafts(decodeCtis(ctis(findings.map((finding) => ({ ...COMMON, ...finding })))));
   return new Set(read.map((draft) => evidenceOfRead(draft).content.toString('hex'))).size;
@@ -35,7 +36,7 @@ test('one rule that reports two vulnerabilities of one host reports two findings
   );
 });
 
-/** A finding of one plugin on one port, about these vulnerabilities. */
+/** A finding by one plugin on one port, about these vulnerabilities. */
 function advisory(first: string, more: readonly string[] = []): ReadDraft {
   const vulnerability = { cve_id: first, cve_ids: more };
   const network = { host: 'h', port: 443, protocol: 'tcp' };
@@ -49,7 +50,7 @@ test('a finding about several vulnerabilities is one finding that names all of t
   const sent = advisory(one, [two, three]);
   assert.deepEqual(sent.detail.vulnerability_ids, [one, two, three]);
   assert.deepEqual(evidenceOfRead(advisory(three, [two, one])), evidenceOfRead(sent));
-  // The advisory grew: it is the finding that it was.
+  // An advisory that grew is the same finding.
   assert.deepEqual(
     evidenceOfRead(advisory(one, [two, three, 'CVE-2021-4444'])).content,
     evidenceOfRead(sent).content,
@@ -74,7 +75,7 @@ test('one function of one contract on two chains is two findings', () => {
     distinct([on({ chain: 'bsc' }), on({ chain: ' BSC', contract_address: '0xabc' })]),
     1,
   );
-  // Other addresses than hexadecimal ones depend on case.
+  // Addresses that aren't hexadecimal depend on case.
   assert.equal(distinct([on({ contract_address: 'So1' }), on({ contract_address: 'so1' })]), 2);
   const source = { location: { path: 'a.sol', logical_location: { name: 'f' } } };
   const [one, other] = drafts(
@@ -101,7 +102,7 @@ test('a control that a finding is mapped to is not what the finding is about', (
   assert.equal(distinct(resources), 2);
 });
 
-test('a path beside a web address takes nothing from what the address says', () => {
+test('a web address and the path beside it both tell findings apart', () => {
   const pages = [1, 2].map((n) => ({
     message: 'sqli',
     location: { path: 'index.php' },

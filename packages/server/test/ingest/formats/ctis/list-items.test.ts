@@ -1,5 +1,5 @@
-// What beside its findings a report has as items: the entries of its own lists, and nothing that findings only imply. And warnings
-// that are made quietly, whatever goes wrong on the way.
+// The items of a report beside its findings: the entries of its own lists, without the assets that
+// findings only imply. Also warnings that are silenced, whatever goes wrong meanwhile.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ test('assets that findings name and no list has are no items', () => {
   assert.equal(listed.listedAssets, 2);
 });
 
-test('entries of all lists are items; of those that are rejected the first stay to be looked at, and all are counted', () => {
+test('entries of all lists are items; all rejected ones are counted, and the first of them are stored', () => {
   const itemIndex = new ItemIndex(new Warnings());
   const listIndexes = newListIndexes(new AssetNames());
   const max = limits.uploadRejectionsMax;
@@ -62,7 +62,7 @@ test('entries of all lists are items; of those that are rejected the first stay 
   assert.deepEqual(rejections[1], rejection(0, 'a'), 'the receipt has no texts');
 });
 
-test('what is read quietly warnings nothing, and what comes after it is noted even where it throws', () => {
+test('a quiet reading records no warnings, and later warnings are recorded even if it throws', () => {
   const warnings = new Warnings();
   const fail = (): never => {
     warnings.warn('/a', 'wrong_type', 'not told');

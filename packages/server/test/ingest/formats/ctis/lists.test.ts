@@ -1,5 +1,6 @@
-// The lists of a CTIS report beside its findings (CTIS §3): assets with their technical blocks, the dependency graph,
-// relationships and endpoints; and how what several reports say of an asset comes together.
+// The lists of a CTIS report beside its findings (CTIS §3): assets with their technical blocks, the
+// dependency graph, relationships and endpoints; and the union of several reports' facts about one
+// asset.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -49,7 +50,7 @@ test('an asset keeps its technical blocks, services, identifiers and hints as at
   });
 });
 
-test('a criticality that is none, and words no block knows, cost a warning and nothing else', () => {
+test('an unknown criticality, and words that no block has, cost a warning and nothing else', () => {
   const technical = { ip_address: { ports: [{ port: 70_000, protocol: 'sctp' }] }, odd: 1 };
   const report = envelope({ assets: [{ ...shop, criticality: 'vital', technical }] });
   const [draft] = report.assets.usable;
@@ -101,7 +102,7 @@ test('an edge leads from a component to what it depends on, by id, purl, name@ve
   assert.deepEqual(warningCodes(report), []);
 });
 
-test('two versions are two components, though their purl says none', () => {
+test('two versions are two components, though their purl has none', () => {
   const { edges, report } = graph([
     { name: 'q', version: '2', purl: 'pkg:npm/q' },
     { name: 'q', version: '3:1+b', purl: 'pkg:npm/q?arch=x' },
@@ -172,7 +173,7 @@ test('no purl brings credentials with it, wherever it stands', () => {
   assert.equal(canonicalPurl(plain), plain);
 });
 
-test('an edge to itself is none; one that names nothing, or several components, is a warning', () => {
+test('a component has no edge to itself; an edge that names no component, or several, costs a warning', () => {
   const { edges, report } = graph([
     { id: 'x', name: 'x', depends_on: ['x', 'gone', 'twice'] },
     { name: 'twice', version: '1' },
@@ -198,7 +199,7 @@ test('an id that two components have means the first, and is warned about', () =
   assert.deepEqual(warningCodes(report), ['dependency_id_repeated']);
 });
 
-test('purls and ecosystems have one spelling; how a component is used does, too', () => {
+test('purls, ecosystems and words for the use of a component have one spelling', () => {
   assert.equal(canonicalPurl('pkg:npm/@Scope/Name@1.0?arch=x'), 'pkg:npm/%40scope/name@1.0?arch=x');
   assert.equal(canonicalPurl('pkg:pypi/typing_extensions'), 'pkg:pypi/typing-extensions');
   assert.equal(canonicalPurl('pkg:maven/Org/Name@1'), 'pkg:maven/Org/Name@1');
@@ -301,7 +302,7 @@ test('a report of nothing but endpoints is a report', () => {
   assert.deepEqual(report.endpoints, { usable: [], rejections: [] });
 });
 
-test('later words on an asset win, what they don’t mention stays, lists are united', () => {
+test('later facts about an asset win, facts that they don’t mention stay, lists are united', () => {
   const stored = {
     description: 'old',
     technical: { ip_address: { asn: 1, ports: [{ port: 22, protocol: 'tcp', state: 'open' }] } },
@@ -346,7 +347,7 @@ test('merged lists and attributes stay within their bounds; the newest are kept'
   assert.deepEqual(mergedAttributes(large, { b: 'y'.repeat(40_000) }), { b: 'y'.repeat(40_000) });
 });
 
-test('a finding of a rejected asset is never taken for one of the asset beside it', () => {
+test('a finding about a rejected asset is never taken for one about the asset beside it', () => {
   const assets = [
     { id: 'A', type: 'repository', value: 'github.com/a/a' },
     { id: 'B', type: 'repository' },

@@ -1,5 +1,6 @@
-// A secret's value stops at the door (CTIS §2.5, §2.9; contract §6): whatever a report does with it, it is in no column,
-// no detail, no warning and no rejection. It reaches the content of the finding's identity, which is hashed with a key.
+// A secret's value never gets past the reader (CTIS §2.5, §2.9; contract §6): wherever a report has
+// it, it is in no column, no detail, no warning and no rejection. It only reaches the content of
+// the finding's identity, which is hashed with a key.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +16,7 @@ const secretValue = fc.oneof(
   fc.stringMatching(/^[A-Za-z0-9+/]{22}==$/),
 );
 
-/** How scanners show the place of a secret. */
+/** The snippets that scanners show for a secret. */
 const SNIPPETS: readonly ((value: string) => string)[] = [
   (value) => value,
   (value) => `AWS_KEY = "${value}"`,
@@ -26,7 +27,7 @@ const SNIPPETS: readonly ((value: string) => string)[] = [
   (value) => `-----BEGIN KEY-----\n${value}\n-----END KEY-----`,
 ];
 
-/** The finding says the value wherever a text may stand. */
+/** A finding that has the value in every member where a text may stand. */
 function tellingFinding(value: string, snippet: string): object {
   const said = `it is ${value}, really`;
   return {
@@ -131,7 +132,7 @@ test('what an evidence item marks as sensitive is nowhere to be seen, in any typ
   );
 });
 
-test('a finding that can be called nothing is rejected without its secret', () => {
+test('the rejection of a finding without title, message and rule doesn’t show its secret', () => {
   const value = 'AKIAIOSFODNN7EXAMPLE';
   const finding = { type: 'secret', severity: value, location: { snippet: value } };
   const text = visibleText(ctis([finding]));
@@ -194,7 +195,7 @@ test('pointers lead where RFC 6901 says, and to nothing else', () => {
   }
 });
 
-test('a value that can be nothing else is masked in identifiers, too', () => {
+test('a value that can’t be an ordinary word is masked in identifiers, too', () => {
   const value = 'AKIAIOSFODNN7EXAMPLE';
   const location = { path: `dump/${value}.txt`, start_line: 1, snippet: value };
   const finding = {
@@ -248,7 +249,7 @@ test('no URL brings credentials with it, wherever it stands', () => {
   assert.equal(text.split(shown).length - 1, 7);
 });
 
-test('of the parameters of an endpoint only names are carried', () => {
+test('only the names of an endpoint’s parameters are kept', () => {
   const endpoint = {
     origin: 'https://shop.example',
     path: '/a?x=1',

@@ -1,5 +1,5 @@
-// CTIS members of a wrong type, and members that CTIS doesn't have: nothing of them is dropped without a word, and a
-// warning that says where something is kept is right.
+// CTIS members of a wrong type, and members that CTIS doesn't have: each costs a warning, and a
+// warning that tells where a value is kept is right.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { ctis, decodeCtis, drafts, onlyDraft, type ReadDraft, type ReadItem } fr
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 
-/** The only item of a report, and all warnings as `code place: what became of it`. */
+/** The only item of a report, and all warnings as `code place: consequence`. */
 function read(finding: object, report: object = {}): { item: ReadItem; said: string[] } {
   const decoded = decodeCtis(ctis([{ ...FINDING, ...finding }], report), {});
   const [item] = [...decoded.items()];
@@ -23,7 +23,7 @@ const draftOf = (item: ReadItem): ReadDraft => {
   return item.draft;
 };
 
-test('texts of another type are kept under properties, and said', () => {
+test('texts of another type are kept under properties, with a warning', () => {
   const { item, said } = read({ message: { text: 'm' }, location: { path: 5, start_line: 7 } });
   assert.deepEqual(said, [
     'wrong_type /findings/0/message: it is kept under properties.',
@@ -33,7 +33,7 @@ test('texts of another type are kept under properties, and said', () => {
   assert.equal(draftOf(item).message, 'T');
 });
 
-test('a title or a severity of another type is said, beside what comes of it', () => {
+test('a title or a severity of another type costs a warning, beside its consequence', () => {
   const untitled = read({ title: 5, rule_id: '' });
   assert.equal(untitled.item.outcome, 'rejected');
   assert.deepEqual(untitled.said, ['wrong_type /findings/0/title: it is kept under properties.']);
@@ -49,7 +49,7 @@ test('an id that is written as a number is read as its digits: rules of Nessus a
   assert.deepEqual(said, ['wrong_type /findings/0/rule_id: the number is read as its digits.']);
 });
 
-test('entries of lists that are of another type are said; the others are read', () => {
+test('entries of another type cost a warning in a list; the others are read', () => {
   const { item, said } = read({
     references: ['https://x.test/', 5, ''],
     related_locations: ['a.c', { path: 'b.c' }],
@@ -64,13 +64,13 @@ test('entries of lists that are of another type are said; the others are read', 
   assert.deepEqual(detail.properties, { 'references/1': 5, 'related_locations/0': 'a.c' });
 });
 
-test('properties that are no object are said, and zero values of Go are not', () => {
+test('properties that are no object cost a warning, and zero values of Go cost none', () => {
   const { item, said } = read({ properties: 'all well', message: 0, tags: {}, fingerprint: false });
   assert.deepEqual(said, ['wrong_type /findings/0/properties: it is kept under properties.']);
   assert.deepEqual(draftOf(item).detail.properties, { properties: 'all well' });
 });
 
-test('what the envelope has of another type is left out, and said: no branch is made the default one', () => {
+test('members of the envelope of another type are left out with a warning: no branch becomes the default one', () => {
   const metadata = { branch: { name: 'main', is_default_branch: 'true', colour: 'red' }, x: 1 };
   const report = decodeCtis(ctis([], { metadata }), {});
   assert.equal(report.analyses[0]?.claimsDefaultBranch, false);

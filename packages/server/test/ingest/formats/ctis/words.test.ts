@@ -1,5 +1,6 @@
-// Members, words, numbers and bounds of CTIS objects (CTIS §2, §3, §4; lenient profile of §8): what is read as what,
-// what is put aside under `properties`, what is cut, and that nothing of it costs more than a warning.
+// Members, words, numbers and bounds of CTIS objects (CTIS §2, §3, §4; lenient profile of §8): how
+// they are read, which values move to `properties`, which are cut. None of this costs more than a
+// warning.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +11,7 @@ import { decodeCtis, ctis, onlyDraft } from '../readers.ts';
 
 const FINDING = { type: 'vulnerability', title: 'T', severity: 'low', rule_id: 'r' };
 
-/** An object as it is read, and the warnings as `code pointer`. */
+/** An object as it is read, and its warnings as `code pointer`. */
 function read(kind: CtisObject, value: unknown) {
   const warnings = new Warnings();
   const object = readObject(kind, value, '', warnings);
@@ -121,7 +122,7 @@ test('a member that should be an object and is none is put aside; null and empty
   assert.deepEqual(warnings, ['wrong_type /vulnerability']);
 });
 
-test('unknown members are warned about at any depth, and stay where all that is there is kept', () => {
+test('unknown members are warned about at any depth, and stay in objects that are kept whole', () => {
   const sent = { data_flow: { sources: [{ 'a/b': 1 }] }, vulnerability: { layer: { size: 3 } } };
   const { object, warnings } = read('finding', sent);
   assert.deepEqual(object, {
@@ -341,7 +342,7 @@ test('one entry where a list is expected, and a list of one where an object is, 
   );
 });
 
-test('what has another shape is kept under properties, credentials in it masked', () => {
+test('a value of another shape is kept under properties, with its credentials masked', () => {
   const { object, warnings } = read('finding', {
     location: [{ path: 'a.c' }, { path: 'b.c' }],
     stacks: 5,
@@ -367,7 +368,7 @@ test('a line or column that is no whole number is kept aside with a warning', ()
   assert.deepEqual(warnings, ['out_of_range /start_column']);
 });
 
-test('where no word says how bad it is, the first CVSS score of any source does', () => {
+test('without a word for the severity, the first CVSS score of any source decides', () => {
   const draft = (scores: object[]) =>
     onlyDraft(decodeCtis(ctis([{ ...FINDING, severity: 'unknown', scores }]), {}));
   const cvss = { system: 'cvss', version: '3.1', value: 9.8 };

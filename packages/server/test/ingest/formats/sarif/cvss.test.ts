@@ -1,4 +1,4 @@
-// CVSS vectors in the property bags of SARIF: the base score they make, and the severity that it is.
+// CVSS vectors in the property bags of SARIF: their base score, and its severity.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,8 @@ const detail = (properties: object) => oneResult({ properties }).detail;
 test('base scores are those of the specifications’ examples', () => {
   const scores: [string, number | null][] = [
     [V3, 9.8],
-    // FIRST, CVSS v3.1 examples: CVE-2013-1937, CVE-2013-0375, CVE-2014-3566, CVE-2012-1516, CVE-2009-0783, CVE-2019-7551.
+    // FIRST, CVSS v3.1 examples: CVE-2013-1937, CVE-2013-0375, CVE-2014-3566, CVE-2012-1516,
+    // CVE-2009-0783, CVE-2019-7551.
     ['CVSS:3.1/AV:N/AC:L/PR:N/UI:R/S:C/C:L/I:L/A:N', 6.1],
     ['CVSS:3.0/AV:N/AC:L/PR:L/UI:N/S:C/C:L/I:L/A:N', 6.4],
     ['CVSS:3.1/AV:N/AC:H/PR:N/UI:R/S:U/C:L/I:N/A:N', 3.1],
@@ -37,7 +38,7 @@ test('base scores are those of the specifications’ examples', () => {
   for (const [vector, score] of scores) assert.equal(cvssOf(vector)?.score, score, vector);
 });
 
-test('metrics come in any order, temporal ones beside them; one twice, a base metric missing or wrong makes none', () => {
+test('metrics may have any order, with temporal ones among them; with a repeated metric, or a missing or wrong base metric, it is no vector', () => {
   assert.equal(cvssOf('CVSS:3.1/A:H/I:H/C:H/S:U/UI:N/PR:N/AC:L/AV:N/E:U/RL:O')?.score, 9.8);
   assert.equal(cvssOf(V3.slice('CVSS:3.1/'.length))?.score, 9.8);
   for (const junk of [
@@ -69,7 +70,7 @@ test('a vector without a score decides by its base score; v2 knows no critical',
   ]);
 });
 
-test('a stated score beats the vector beside it, a severity word both', () => {
+test('a stated score beats the vector beside it, a severity word beats both', () => {
   const cvss = { version: '3.1', vector: V3, score: 5 };
   assert.deepEqual(severity({ cvss }), ['medium', 'properties.cvss']);
   assert.deepEqual(severity({ cvssv3_vector: V3, cvssv3_score: '2.0' }), [
@@ -92,7 +93,7 @@ test('v4 counts where its score is stated, and stays in the detail where it is n
   ]);
 });
 
-test('of several databases and versions the newest with a score counts', () => {
+test('among several databases and versions the newest with a score counts', () => {
   const cvss = {
     nvd: { V2Vector: V2, V2Score: 7.5, V3Vector: V3, V3Score: 8.1 },
     ghsa: { V3Vector: V3 },
@@ -105,7 +106,7 @@ test('of several databases and versions the newest with a score counts', () => {
   assert.deepEqual(severity({ cvss: { score: 9.5, version: 2 } }), ['high', 'properties.cvss']);
 });
 
-test('what is no vector decides nothing and stays as it was written', () => {
+test('a text that is no vector decides nothing and stays as it was written', () => {
   const raw = 'CVSS:3.1/AV:N/AC:L/PR:N/nonsense';
   const read = detail({ cvss_vector: raw });
   assert.equal(read.severity_from, 'level');

@@ -68,7 +68,7 @@ test('a step says what it is, how deep it is, and what variables hold there', ()
   ]);
 });
 
-test('a step that is an index is the run’s, what it says itself goes first', () => {
+test('a step with an index is filled in from the run’s table; its own members come first', () => {
   const threadFlowLocations = [
     { ...step('shared.c'), kinds: ['source'], module: 'm', state: { a: text('1'), b: text('1') } },
   ];
@@ -91,7 +91,7 @@ test('a step may carry the request that caused it', () => {
   ]);
 });
 
-test('frames of a stack have module, thread and parameters, and may be nowhere', () => {
+test('frames of a stack have module, thread and parameters, and may have no place', () => {
   const frames = [
     { location: at('a.c'), module: 'm', threadId: 52, parameters: ['null', '14', 5] },
     { location: { logicalLocations: [{ fullyQualifiedName: 'ns::f' }] } },
@@ -157,7 +157,7 @@ test('a graph of the result is shown whole, its nested nodes by their parents', 
   ]);
 });
 
-test('of a graph of the run only what a result goes through is shown, once', () => {
+test('a graph of the run shows only the part that a result goes through, once', () => {
   const way = (edgeId: string) => ({ runGraphIndex: 0, edgeTraversals: [{ edgeId }] });
   const detail = detailOfResult({ graphTraversals: [way('e2'), way('e2')] }, { graphs: [GRAPH] });
   assert.deepEqual(
@@ -174,7 +174,7 @@ test('of a graph of the run only what a result goes through is shown, once', () 
   assert.equal(detailOfResult({}, { graphs: [GRAPH] }).graphs, undefined);
 });
 
-test('a traversal of no graph keeps its steps; nodes twice, edges to nowhere and cycles do no harm', () => {
+test('a traversal of no graph keeps its steps; repeated nodes, edges to nowhere and cycles do no harm', () => {
   const lost = { graphTraversals: [{ runGraphIndex: 4, edgeTraversals: [{ edgeId: 'e' }] }] };
   assert.deepEqual(detailOfResult(lost).graph_traversals, [{ steps: [{ edge: 'e' }] }]);
   let nested: object = { id: 'deepest' };
@@ -195,7 +195,7 @@ test('a huge graph is cut visibly', () => {
   assert.deepEqual(omitted, { graphs: 200 });
 });
 
-test('nothing beside the place of a secret is shown of flows, stacks and graphs', () => {
+test('flows, stacks and graphs of a secret show nothing but places', () => {
   const value = 'ghp_0123456789abcdefABCDEF';
   const said = text(`it is ${value}`);
   const place = at('a.env', { startLine: 1, snippet: { text: value } });

@@ -1,5 +1,5 @@
-// What tells SARIF results apart, and what must not: levels that were chosen, places without lines, wrong indexes, the
-// order of members, requests beside files.
+// The members that tell SARIF results apart, and those that must not: chosen levels, places without
+// lines, wrong indexes, the order of members, requests beside files.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const place = (uri: string, region: object) => ({
   physicalLocation: { artifactLocation: { uri }, region },
 });
 
-test('a level that was chosen for the rule, or for the result, goes before what its rule says by default', () => {
+test('a level that was chosen for the rule, or for the result, comes before the rule’s default', () => {
   const severity = (result: object, properties: object, overrides: object[] = []) => {
     const driver = { name: 'T', rules: [{ id: 'r', properties }] };
     const run = {
@@ -32,7 +32,7 @@ test('a level that was chosen for the rule, or for the result, goes before what 
   assert.equal(severity({}, { 'security-severity': '3.0' }, [override]), 'low');
 });
 
-test('results of one message at two offsets of a file without lines are two', () => {
+test('results with one message at two offsets of a file without lines are two findings', () => {
   const at = (byteOffset: number) => ({
     ruleId: 'BA2009',
     message: text('no ASLR'),
@@ -103,12 +103,12 @@ test('a request whose target is a path is told by its host, method, path and par
   );
   const fields = { user: '1', pass: '2' };
   assert.equal(of({ target: '/a', method: 'POST', parameters: fields }), different[7]);
-  // What the scanner itself calls the parameter goes first.
+  // The scanner's own name for the parameter comes first.
   const param = { properties: { param: 'user' } };
   assert.equal(of({ target: '/a', method: 'POST', parameters: fields }, param), different[5]);
 });
 
-test('a log whose runs are null has none, and says so', () => {
+test('a log whose runs are null has no runs, and a warning tells so', () => {
   const report = decodeSarif({ version: '2.1.0', runs: null }, {});
   assert.deepEqual([...report.items()], []);
   assert.ok(warningCodes(report).includes('results_missing'));

@@ -101,7 +101,7 @@ test('a request identifies its finding, whether it is the resultâ€™s or the runâ
   assert.deepEqual(listed.identity, own.identity);
 });
 
-test('a result is suppressed when all its suppressions are accepted, by whatever word that is said', () => {
+test('a result is suppressed when all its suppressions are accepted; a status that is no word accepts nothing', () => {
   const suppressed = (suppressions: unknown) => oneResult({ suppressions }).suppressed;
   const external = (status?: unknown) => ({
     kind: 'external',
@@ -128,7 +128,7 @@ test('a result is suppressed when all its suppressions are accepted, by whatever
   assert.equal(suppressed([{ kind: null, status: null }]), false);
 });
 
-test('a suppression says who it is, where it stands, and how long it holds', () => {
+test('a suppression is shown with its id, its place and its end', () => {
   const suppressions = [
     {
       kind: 'inSource',
@@ -169,7 +169,7 @@ test('provenance says when, by which run, and from which output; what it quotes 
   assert.equal(detailOfResult({ provenance: {} }).provenance, undefined);
 });
 
-test('ids, counts, states and links of a result are kept as they are said', () => {
+test('ids, counts, states and links of a result are kept as they were sent', () => {
   const more = {
     guid: 'g',
     correlationGuid: 'c',
@@ -279,7 +279,7 @@ test('property bags are data, tags have a place of their own', () => {
   assert.deepEqual(detail.tags, ['x', 'y']);
 });
 
-test('property bags below a result are kept by where they stand, masked, and those of a secret are not', () => {
+test('property bags inside a result are kept by their pointers, masked; those of a secret are not kept', () => {
   const place = (more: object) => ({
     physicalLocation: { artifactLocation: { uri: 'a.c' }, ...more },
     properties: { own: 1 },
@@ -306,7 +306,7 @@ test('property bags below a result are kept by where they stand, masked, and tho
   assert.equal(Object.keys(bags).length, 50);
 });
 
-test('where property bags stand counts as much as what is in them, and a name that is data leads to none', () => {
+test('pointers of property bags take room like their contents, and a name that is data leads to no bag', () => {
   const bags = (name: string) => {
     const below = Array.from({ length: 50 }, (_, index) => ({ properties: { index } }));
     return detailOfResult({ relatedLocations: [{ [name]: below }] }).property_bags;

@@ -1,5 +1,4 @@
-// Where findings are: paths and addresses of SARIF results, to one form whatever they were written
-// like.
+// Paths and addresses of SARIF results, in one form for every spelling.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -46,7 +45,8 @@ test('the same code on another machine has the same path, where the checkout can
   assert.equal(pathAt('/github/workspace/src/a.ts'), 'src/a.ts');
   const context = { repositoryUrl: 'https://github.com/acme/Shop.git' };
   assert.equal(pathAt('file:///home/ada/code/shop/src/a.ts', {}, {}, context), 'src/a.ts');
-  // A user who is called like the repository; a package that is, in its checkout.
+  // First a user who is called like the repository, then a package with its name inside the
+  // checkout.
   assert.equal(pathAt('file:///home/shop/src/shop/lib/a.ts', {}, {}, context), 'lib/a.ts');
   assert.equal(pathAt('file:///C:/Users/Shop/shop/a.ts', {}, {}, context), 'a.ts');
   assert.equal(pathAt('file:///home/ada/shop/src/shop/a.py', {}, {}, context), 'src/shop/a.py');
@@ -113,7 +113,7 @@ test('files of roots that have nothing to do with each other are told apart by b
     }),
     '%TWO%/a.c',
   );
-  // Without a uri, or without a description, an id is all there is.
+  // An id without a uri, or without a description, stands for its directory.
   assert.equal(path('PROJ1', {}), '%PROJ1%/a.c');
   assert.equal(path('%GOROOT%', {}), '%GOROOT%/a.c');
   assert.equal(path('a/..\\b', {}), '%a-..-b%/a.c');
@@ -125,7 +125,7 @@ test('files of roots that have nothing to do with each other are told apart by b
   assert.equal(path('LOGSROOT', logs), '%LOGSROOT%/a.c');
 });
 
-test('what the tool ran in is the checkout only where no base id says what is', () => {
+test('the directory that the tool ran in is the checkout only where no base id names the checkout', () => {
   const invocations = ['one', 'two'].map((folder) => ({
     workingDirectory: { uri: `file:///srv/job-17/${folder}` },
   }));
@@ -136,7 +136,7 @@ test('what the tool ran in is the checkout only where no base id says what is', 
   assert.equal(pathAt(uri, { invocations, originalUriBaseIds: bases('src') }), '%PWD%/two/a.c');
 });
 
-test('what is below a base on the web is an address, unless the web shows a repository there', () => {
+test('a file below a base on the web is an address, unless the web shows a repository there', () => {
   const on = (uri: string, id: string, file = 'login.php', more: object = {}) =>
     draftAt(at(file, undefined, { uriBaseId: id }), {
       originalUriBaseIds: { [id]: { uri }, SUB: { uri: 'app/', uriBaseId: id } },
@@ -196,7 +196,7 @@ test('the root of the machine as base id is a root like any other', () => {
   assert.equal(path('home/runner/work/shop/shop/a.tf'), 'a.tf');
 });
 
-test('an index leads to the artifact, a uri of its own goes first', () => {
+test('an index leads to the artifact, a uri of the location comes first', () => {
   const artifacts = [{ location: { uri: 'src/listed.c' } }];
   assert.equal(
     draftAt({ physicalLocation: { artifactLocation: { index: 0 } } }, { artifacts }).path,
@@ -209,14 +209,14 @@ test('an index leads to the artifact, a uri of its own goes first', () => {
   );
 });
 
-test('what names no file is no path, and the finding stays', () => {
+test('a text that names no file is no path, and the finding stays', () => {
   for (const uri of ['', ' ', 'no file associated with this alert', 'unknown-file'])
     assert.equal(pathAt(uri), null);
   assert.equal(draftAt({}).path, null);
   assert.equal(draftAt(null).path, null);
 });
 
-test('a web address stays one, without user, query and fragment', () => {
+test('a web address stays an address, without user, query and fragment', () => {
   const draft = draftAt(
     at('https://ada:pw@shop.test/orders/7?token=abc&q=1#top', { startLine: 3 }),
   );
@@ -295,7 +295,7 @@ test('paths are relative to where the report says that the repository’s root i
   assert.equal(pathAt('file:///work/shop/src/a.c', shop), 'src/a.c');
   assert.equal(pathAt('a.c', run({ uriBaseId: 'SRC' }), { uriBaseId: 'SRC' }), 'a.c');
   assert.equal(pathAt('a.c', run({ uri: 'file:///work/shop' }), { uriBaseId: 'SRC' }), 'src/a.c');
-  // The repository is said to be elsewhere.
+  // The report says that the repository is elsewhere.
   assert.equal(pathAt('a.c', run({ uriBaseId: 'NONE' }), { uriBaseId: 'SRC' }), '%SRC%/a.c');
   assert.equal(pathAt('a.c', run({ uriBaseId: 'NONE' }), { uriBaseId: 'NONE' }), 'a.c');
 });

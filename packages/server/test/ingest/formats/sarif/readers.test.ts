@@ -1,23 +1,23 @@
-// How long a pass holds what it looked up in the runs of a log.
+// The time for which a pass holds what it looked up in the runs of a log.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Warnings } from '../../../../src/ingest/json/warnings.decode.ts';
 import {
-  type ResultList,
+  type ListOwner,
   RunReaders,
 } from '../../../../src/ingest/formats/sarif/read/readers.decode.ts';
 import { decodeSarif, drafts } from '../readers.ts';
 
 const place = { tool: 'tool', analysis: 0, asset: null, repository: null };
 
-function readersOf(lists: readonly (readonly [string, ResultList, number])[]): RunReaders {
+function readersOf(lists: readonly (readonly [string, ListOwner, number])[]): RunReaders {
   const byList = new Map(lists.map(([list, owner]) => [list, owner]));
   const counts = new Map(lists.map(([list, , count]) => [list, count]));
   return new RunReaders(byList, counts, new Warnings());
 }
 
-test('a run that is behind holds nothing', () => {
+test('a run whose results have been read holds nothing', () => {
   const lists = Array.from(
     { length: 1000 },
     (_, index) => [`/runs/${index}/results`, { run: {}, place }, 2] as const,
@@ -30,8 +30,8 @@ test('a run that is behind holds nothing', () => {
   }
 });
 
-test('a run whose results stand in several lists has one reader, until the last of them is behind', () => {
-  const [one, two, three]: ResultList[] = [1, 2, 3].map(() => ({ run: {}, place }));
+test('a run whose results stand in several lists has one reader, until the last list has been read', () => {
+  const [one, two, three]: ListOwner[] = [1, 2, 3].map(() => ({ run: {}, place }));
   assert.ok(one !== undefined && two !== undefined && three !== undefined);
   const readers = readersOf([
     ['/inlineExternalProperties/0/results', one, 1],
@@ -50,7 +50,7 @@ test('a run whose results stand in several lists has one reader, until the last 
   assert.equal(readers.held, 1);
 });
 
-test('what a rule is warned of is told once per run, though its results come in two lists', () => {
+test('a warning about a rule is told once per run, though its results come in two lists', () => {
   const results = (at: string) => [{ ruleId: 'r', message: { text: at } }];
   const rules = [{ id: 'r', name: 'a\0b' }];
   const run = (guid: string) => ({

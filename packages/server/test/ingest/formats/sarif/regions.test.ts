@@ -1,5 +1,5 @@
-// Lines, columns and offsets of SARIF regions (SARIF 2.1.0 §3.14.27, §3.30): columns are UTF-16 code
-// units, whatever the tool counts in, as far as the document allows.
+// Lines, columns and offsets of SARIF regions (SARIF 2.1.0 §3.14.27, §3.30): columns are UTF-16
+// code units, whatever the tool counts in, as far as the document allows.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,14 +35,14 @@ test('columns are counted anew where the line is in the snippet around them', ()
   const region = { startColumn: 5, endColumn: 9 };
   assert.deepEqual(columns(region, POINTS, { contextRegion }), [6, 11, undefined]);
   assert.deepEqual(columns(region, UNITS, { contextRegion }), [5, 9, undefined]);
-  // §3.14.27: code points are what counts when nothing is said.
+  // §3.14.27: columns count code points when nothing is said.
   assert.deepEqual(columns(region, {}, { contextRegion }), [6, 11, undefined]);
 });
 
 test('columns are counted anew from the region’s own snippet if that begins with the line', () => {
   const snippet = { text: '😀 = 1' };
   assert.deepEqual(columns({ startColumn: 1, endColumn: 6, snippet }, POINTS), [1, 7, undefined]);
-  // This one begins somewhere in the line: what stands before it isn't known.
+  // This snippet begins inside the line: the text before it isn't known.
   assert.deepEqual(columns({ startColumn: 4, endColumn: 9, snippet }, POINTS), [
     4,
     9,
@@ -69,7 +69,7 @@ test('an offset into a file that the document holds is a line and a column', () 
     const place = placeOf(region, more);
     return [place?.start_line, place?.start_column, place?.end_line, place?.end_column];
   };
-  // Code points unless the run says otherwise; the columns are code units in any case.
+  // Offsets count code points unless the run says otherwise; columns are code units in any case.
   assert.deepEqual(at({ charOffset: 6, charLength: 7 }), [2, 4, undefined, 11]);
   const units = embedded({ text: EMBEDDED }, UNITS);
   assert.deepEqual(at({ charOffset: 6, charLength: 7 }, units), [2, 3, undefined, 10]);
@@ -99,7 +99,7 @@ test('a file in Base64 is read where it is UTF-8, and nowhere else', () => {
   }
 });
 
-test('a column far into one long line is counted as well, and behind its end', () => {
+test('a column far into a long line is counted as well, and so is one behind its end', () => {
   const char = fc.constantFrom('😀', 'é', 'x', '\ud800');
   const long = fc.string({ unit: char, minLength: 500, maxLength: 1500 });
   fc.assert(
@@ -112,7 +112,7 @@ test('a column far into one long line is counted as well, and behind its end', (
   );
 });
 
-test('of a long line a result has what stands around its column, wherever that is', () => {
+test('a result gets the text around its column from a long line, wherever the column is', () => {
   const snippetAt = (text: string, region: object): string => {
     const place = placeOf({ startLine: 1, ...region }, embedded({ text }, UNITS));
     return place?.snippet ?? '';
@@ -121,7 +121,7 @@ test('of a long line a result has what stands around its column, wherever that i
   const inside = snippetAt(`${long}password = 1;${long}`, { startColumn: 50_001 });
   assert.match(inside, /^…x+password = 1;x+…$/);
   assert.ok(inside.length < 2100);
-  // The same wherever it stands, so that it is known again.
+  // The snippet is the same wherever the line has it, so that the finding is known again.
   assert.equal(snippetAt(`y${long}password = 1;${long}`, { startColumn: 50_002 }), inside);
   assert.match(snippetAt(`password = 1;${long}`, { startColumn: 1 }), /^password = 1;x+…$/);
   assert.match(snippetAt(`${long}password = 1;`, { startColumn: 50_001 }), /^…x+password = 1;$/);
@@ -134,7 +134,7 @@ test('of a long line a result has what stands around its column, wherever that i
   assert.equal(snippetAt(`${'x'.repeat(2000)}\ny`, {}), 'x'.repeat(2000));
 });
 
-test('an offset far into one long line is found as well', () => {
+test('an offset far into a long line is found as well', () => {
   const text = `${'😀é'.repeat(5000)}x${'a'.repeat(5000)}`;
   const column = (region: object) => placeOf(region, embedded({ text }, POINTS))?.start_column;
   assert.equal(column({ charOffset: 10_000 }), 15_001);
@@ -164,19 +164,19 @@ test('any offset leads to the line and column at which its character stands', ()
   );
 });
 
-test('what a region says is the message of a location that says nothing', () => {
+test('a location without a message has the message of its region', () => {
   const region = { startLine: 1, message: { text: 'here' } };
   assert.equal(placeOf(region)?.message, 'here');
   const locations = [{ ...(at('a.c', region) as object), message: { text: 'there' } }];
   assert.equal(detailOfResult({ locations }).locations?.[0]?.message, 'there');
 });
 
-test('where the line is not there, the place says what its columns count', () => {
+test('a place whose line is missing names the unit of its columns', () => {
   const region = { startColumn: 5, endColumn: 9 };
   assert.deepEqual(columns(region, POINTS), [5, 9, 'unicode_code_points']);
   assert.deepEqual(columns(region, UNITS), [5, 9, undefined]);
   assert.deepEqual(columns(region, {}), [5, 9, undefined]);
-  // The first column is the first in any unit.
+  // The first column is the first one in every unit.
   assert.deepEqual(columns({ startColumn: 1 }, POINTS), [1, undefined, undefined]);
 });
 
@@ -188,7 +188,7 @@ test('the finding’s own column is the same as its place’s', () => {
   assert.equal(draft.startColumn, 6);
 });
 
-test('a region that only has offsets keeps them; -1 is none', () => {
+test('a region that only has offsets keeps them; -1 is no offset', () => {
   assert.deepEqual(placeOf({ charOffset: 12, charLength: 3, byteOffset: -1 }), {
     path: 'a.c',
     char_offset: 12,

@@ -1,4 +1,5 @@
-// What the readers of SARIF remember of a run: never more than they are bounded to, and nothing is read otherwise for it.
+// The memory of the SARIF readers about a run: it stays within its bounds, and changes nothing that
+// is read.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +8,7 @@ import { Places } from '../../../../src/ingest/formats/sarif/read/places.decode.
 import { RuleBook } from '../../../../src/ingest/formats/sarif/read/rules.decode.ts';
 import { decodeSarif, drafts, sarif } from '../readers.ts';
 
-test('a rule of its own for every result is read rightly, however many there are', () => {
+test('results with a rule of their own each get the right rule, however many there are', () => {
   const results = Array.from({ length: 10_050 }, (_, index) => ({
     ruleId: index % 1000 === 999 || index === 10_049 ? 'described' : `made-up-${index}`,
     message: { text: 'm' },
@@ -32,7 +33,7 @@ test('rules are remembered until there are too many of them, and then forgotten'
   assert.equal(book.of({ ruleId: 'described' }), again);
 });
 
-test('places are remembered by base id, and of all of them only so many', () => {
+test('places are remembered by base id, up to a bound over all of them', () => {
   const originalUriBaseIds = { A: { uri: 'a/' }, B: { uri: 'b/' } };
   const places = new Places({ originalUriBaseIds }, null, new Warnings());
   const first = places.of({ uri: 'x.c', uriBaseId: 'A' });

@@ -1,4 +1,5 @@
-// Which of several rules a SARIF result means, and what its taxa are: by what agrees, whatever the names of tools.
+// The choice among several rules that a SARIF result may mean, and the taxa of the result: members
+// that agree decide, whatever the names of tools are.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +11,7 @@ const described = (level: string, more: object = {}) => ({
   ...more,
 });
 
-test('of several rules with one id an index that agrees with it says which is meant', () => {
+test('among several rules with one id, an index that agrees with the id tells which is meant', () => {
   const rules = [described('note'), described('error'), { id: 'other' }];
   const severity = (more: object) => oneResult(more, {}, { rules }).severity;
   assert.equal(severity({ ruleIndex: 1 }), 'high');
@@ -29,7 +30,7 @@ test('results of one rule id keep the rule that each of them means, in any order
   );
 });
 
-test('of several rules with the id above a refined one the index says which is meant', () => {
+test('among several rules with the id above a refined one, the index tells which is meant', () => {
   const rules = [described('note'), described('error'), { id: 'other' }];
   const severity = (more: object) =>
     oneResult({ ruleId: 'r/sub', message: { text: 'm' }, ...more }, {}, { rules }).severity;
@@ -38,7 +39,7 @@ test('of several rules with the id above a refined one the index says which is m
   for (const more of [{}, { ruleIndex: 2 }]) assert.equal(severity(more), 'low');
 });
 
-test('of several rules with one id a guid says which is meant before an index does', () => {
+test('among several rules with one id, a guid comes before an index', () => {
   const guid = '0b0c2a4e-3f5d-4e7a-9c1b-2d3e4f5a6b7c';
   const rules = [described('note'), described('error', { guid })];
   const meant = oneResult({ rule: { guid, index: 0 } }, {}, { rules });

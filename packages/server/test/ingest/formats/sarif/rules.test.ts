@@ -1,5 +1,5 @@
-// Which rule a SARIF result is about, which level and rank it has from it, what the message of its
-// rule says, and which weaknesses that makes (SARIF 2.1.0 §3.11, §3.27.5-§3.27.11, §3.50-§3.54).
+// The rule of a SARIF result, and the level, the rank, the message and the weaknesses that the
+// result has from it (SARIF 2.1.0 §3.11, §3.27.5-§3.27.11, §3.50-§3.54).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -87,7 +87,7 @@ test('an override changes the level of its rule only, in its own component, of i
     level({ ...inSecond, rule: { toolComponent: { index: 0 } } }, [first, second]),
     'none',
   );
-  // Of several invocations none is the result's unless it says so.
+  // Among several invocations, none is the result's unless the result says so.
   assert.equal(level({ ruleId: 'a' }, [first, second]), 'note');
   const byIndex = { ruleConfigurationOverrides: [override({ index: 1 }, 'error')] };
   assert.equal(level({ ruleId: 'b' }, [byIndex]), 'error');
@@ -183,7 +183,7 @@ test('words and scores of tools map to severities, the source beside them', () =
   }
 });
 
-test('a level in another case is that level, one that names a severity decides it', () => {
+test('a level in another case is that level, and a level that names a severity decides the severity', () => {
   const severity = (level: unknown, more: object = {}) => {
     const draft = oneResult({ level, ...more });
     return [draft.severity, draft.detail.level];
@@ -221,7 +221,7 @@ test('a policy goes before the invocation and the rule, for the rules of its own
   assert.equal(oneResult(named, elsewhere).detail.level, 'error');
 });
 
-test('the words of a rule that its component doesn’t describe are looked for in that component', () => {
+test('messages of a rule that its component doesn’t describe are looked for in that component', () => {
   const strings = (value: string) => ({ globalMessageStrings: { x: { text: value } } });
   const tool = {
     driver: { name: 'Tool', ...strings('driver') },

@@ -1,5 +1,5 @@
-// What a SARIF run says of itself: how it went, what of it stands elsewhere, and where it isn't as
-// the standard says (SARIF 2.1.0 §3.13-§3.20, §3.58, §4.3).
+// The facts of a SARIF run about itself: how it went, which parts stand outside of it, and where it
+// differs from the standard (SARIF 2.1.0 §3.13-§3.20, §3.58, §4.3).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -61,7 +61,8 @@ test('a run that was killed has failed, whether or not the report says so', () =
       ['run_failed'],
     );
   }
-  // What a tool says went well ended as it should; below 128 a code means what the tool likes.
+  // A run that its tool calls successful ended as it should; below 128 a code means whatever the
+  // tool likes.
   for (const invocation of [
     { exitCode: 255, executionSuccessful: true },
     { exitCode: 2 },
@@ -71,7 +72,7 @@ test('a run that was killed has failed, whether or not the report says so', () =
   }
 });
 
-test('what is neither true nor false says nothing of success, and nothing is concluded', () => {
+test('a value that is neither true nor false tells nothing about success, and nothing is concluded', () => {
   for (const said of ['false', 'true', 0, 1, {}]) {
     const { succeeded, troubles } = healthOf({ invocations: [{ executionSuccessful: said }] });
     assert.equal(succeeded, false);
@@ -109,7 +110,7 @@ test('the level of a notification is its own, as configured, its descriptor’s,
   );
 });
 
-test('a notification is said in a sentence: its text by id, its rule, no credentials', () => {
+test('a warning tells a notification in a sentence: its text by id, its rule, no credentials', () => {
   const notifications = [{ id: 'N', messageStrings: { m: { text: 'cannot read {0}' } } }];
   const detail = (more: object) =>
     ran({ toolExecutionNotifications: [{ descriptor: { id: 'N' }, ...more }] }, { notifications })
@@ -195,7 +196,7 @@ test('rules, artifacts and all else of a run may stand beside it', () => {
   );
 });
 
-test('external properties go to the run that they or it name, by guid in any case', () => {
+test('external properties go to the run that names them or that they name, by guid in any case', () => {
   const runs = [
     { tool: { driver: { name: 'A' } }, automationDetails: { guid: GUID } },
     {
@@ -240,7 +241,7 @@ test('external properties that name another run are not those of the only one', 
   assert.deepEqual(drafts(report), []);
 });
 
-test('an external file is named by what it holds, unless the log holds it', () => {
+test('a warning names the members in external files, unless the log holds them', () => {
   const references = {
     taxonomies: [{ location: { uri: 'https://x.test/cwe.sarif' } }],
     driver: { guid: 'inline', location: { uri: 'x' } },
@@ -255,7 +256,7 @@ test('an external file is named by what it holds, unless the log holds it', () =
   assert.match(report.warnings[0]?.detail ?? '', /not read: taxonomies\.$/);
 });
 
-test('a run that keeps results in a file elsewhere is no whole list, whatever is in it', () => {
+test('a run that keeps results in a file elsewhere has no whole list, whatever the log holds', () => {
   const listed = (guid: string, ...externals: object[]) => {
     const run = {
       tool: { driver: { name: 'T' } },
@@ -273,7 +274,7 @@ test('every member of the standard has its type, and no other', () => {
   assert.deepEqual([...RUN_TYPES.keys(), 'results', 'tool'].sort(), [...SARIF_MEMBERS.run].sort());
 });
 
-test('what breaks the schema without harm is a warning with its place', () => {
+test('a member that breaks the schema without harm costs a warning with its place', () => {
   const broken = {
     ruleId: 5,
     rule: { id: 'r' },

@@ -44,7 +44,7 @@ test('another version is refused by name, with the way out', () => {
   }
 });
 
-test('what has no list of runs is not SARIF', () => {
+test('a document without a list of runs is not SARIF', () => {
   assert.deepEqual(
     [refusal(null).code, refusal([]).code, refusal('x').code],
     Array(3).fill('not_sarif'),

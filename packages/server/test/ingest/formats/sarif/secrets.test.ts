@@ -1,5 +1,5 @@
-// What a finding of a secret shows, in the shapes that tools write: never the value that identifies it, and never
-// another one.
+// Findings of secrets in the shapes that tools write: they show neither the value that identifies
+// them nor any other value.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { at, decodeSarif, oneResult, onlyDraft, type ReadDraft, sarif } from '../readers.ts';
 
 const VALUE = 'ghp_0123456789abcdefABCDEF';
-/** A value that nothing in the result but its place says to be one. */
+/** A value that only its place in the result tells to be one. */
 const OTHER = 'correcthorsebatterystaple';
 
 const shownOf = (draft: ReadDraft): string => JSON.stringify({ ...draft, identity: null });
@@ -22,7 +22,9 @@ function assertHidden(draft: ReadDraft, values: readonly string[]): void {
   }
 }
 
-/** Results as the tools write them; the first value identifies the finding, no value may be seen. */
+/**
+ * Results as the tools write them. The first value identifies the finding; no value may be seen.
+ */
 const SHAPES: [string, object, readonly string[]][] = [
   [
     'gitleaks',
@@ -152,7 +154,7 @@ test('a different secret is hidden wherever a result can hold one', () => {
   assert.equal(draft.detail.web_response !== undefined, true);
 });
 
-test('what has the form of a credential is hidden though nothing says that it is one', () => {
+test('a text in the form of a credential is hidden though nothing calls it one', () => {
   const values = [
     `AKIA${'Q7'.repeat(8)}`,
     `xoxb-${'1a'.repeat(10)}`,

@@ -1,5 +1,5 @@
-// Which classes of weakness a SARIF result has: of its own taxa, of its rule, and of what those relate to (SARIF 2.1.0 §3.19,
-// §3.27.8, §3.53).
+// The classes of weakness of a SARIF result: from its own taxa, from its rule, and from the taxa
+// that these relate to (SARIF 2.1.0 §3.19, §3.27.8, §3.53).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ test('taxa are found by id before index, in the taxonomy that name or guid says'
     undefined,
     ['Own/B'],
   ]);
-  // Nothing is known of this taxonomy, but what it is called.
+  // Only the name of this taxonomy is known.
   assert.deepEqual(classes({ id: 'T1', index: 0, toolComponent: { name: 'Other', index: 1 } }), [
     undefined,
     ['Other/T1'],
@@ -40,7 +40,7 @@ test('a taxon that lies within one of another taxonomy makes the result belong t
       name: 'Categories',
       taxa: [
         { id: 'INJ', relationships: [{ ...target('89', 'CWE'), kinds: ['superset'] }] },
-        // Every CWE of the category is one of its parts: a rule of it needn't be any of them.
+        // `subset`: the CWE is a part of the category, so a rule in the category needn't have it.
         { id: 'BROAD', relationships: [{ ...target('78', 'CWE'), kinds: ['subset'] }] },
         { id: 'LOOP', relationships: [{ ...target('LOOP', 'Other'), kinds: ['equal'] }] },
       ],

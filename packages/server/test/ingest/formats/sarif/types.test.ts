@@ -1,5 +1,5 @@
-// What is of another type than SARIF says, below the top of results and runs: it can't be read, and a warning says so with
-// its place. What is as it ought to be says nothing.
+// Members of another type than SARIF's, below the top of results and runs: they can't be read, and
+// a warning tells their place. Members of the right type cost no warning.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,19 +33,21 @@ test('a line, a path, a text or an id of a wrong type is warned about where it s
       { codeFlows: [{ threadFlows: [{ locations: [{ location: 'a.c' }] }] }] },
       'wrong_type /codeFlows/0/threadFlows/0/locations/0/location',
     ],
+    [{ stacks: [{ frames: ['a.c'] }] }, 'wrong_type /stacks/0/frames/0'],
+    [{ stacks: [{ frames: [{ module: 5 }] }] }, 'wrong_type /stacks/0/frames/0/module'],
     [{ fixes: [{ artifactChanges: {} }] }, 'wrong_type /fixes/0/artifactChanges'],
   ];
   for (const [more, warning] of cases) assert.deepEqual(said(more), [warning]);
 });
 
-test('a message whose text is none is told, and what the rule says stands in for it', () => {
+test('a message whose text is no text costs a warning, and the rule’s text stands in for it', () => {
   const warnings = ['wrong_type /message/text', 'message_missing /message'];
   assert.deepEqual(said({ message: { text: 5 } }), warnings);
   assert.deepEqual(said({ message: {} }), ['message_missing /message']);
   assert.deepEqual(said({ message: 'a bare text' }), []);
 });
 
-test('one entry in the place of a list of a result is read as that list, and told', () => {
+test('an entry in place of a list of a result is read as that list, with a warning', () => {
   const [location] = [at('a.c', { startLine: 3 })];
   assert.deepEqual(said({ locations: location }), ['wrong_type /locations']);
   assert.equal(one({ locations: location })?.path, 'a.c');
@@ -56,7 +58,7 @@ test('one entry in the place of a list of a result is read as that list, and tol
   assert.deepEqual(said({ locations: {} }), ['wrong_type /locations']);
 });
 
-test('levels of rules and configurations are read in any case, and other words are told', () => {
+test('levels of rules and configurations are read in any case, and other words cost a warning', () => {
   const rules = (level: unknown) => ({ rules: [{ id: 'r', defaultConfiguration: { level } }] });
   const pointer = '/runs/0/tool/driver/rules/0/defaultConfiguration/level';
   assert.deepEqual(said({}, {}, rules('Error')), [`unknown_word ${pointer}`]);
@@ -71,7 +73,7 @@ test('levels of rules and configurations are read in any case, and other words a
   assert.equal(one({}, run)?.severity, 'low');
 });
 
-test('rules that are no list, and entries that are no rules, are told', () => {
+test('rules that are no list, and entries that are no rules, cost a warning', () => {
   const driver = '/runs/0/tool/driver/rules';
   assert.deepEqual(said({}, {}, { rules: { r: {} } }), [`wrong_type ${driver}`]);
   assert.deepEqual(said({}, {}, { rules: ['r'] }), [`wrong_type ${driver}/0`]);
@@ -93,7 +95,7 @@ test('the status of a suppression is read in any case; a word that is none suppr
   assert.deepEqual(said(hushed('accepted')), []);
 });
 
-test('null is absent, and what a result of many parts has in its right type says nothing', () => {
+test('null counts as absent, and members of the right type cost no warning', () => {
   assert.deepEqual(said(place({ uri: null, index: null }, { startLine: null, message: null })), []);
   const step = { location: at('b.c', { startLine: 1 }), importance: 'essential' };
   const more = {
@@ -106,7 +108,7 @@ test('null is absent, and what a result of many parts has in its right type says
   assert.deepEqual(said(more, { taxonomies: [{ name: 'CWE', taxa: [{ id: '79' }] }] }), []);
 });
 
-test('tags that are one text are its parts between commas, of rules and of results', () => {
+test('tags in one text are its parts between commas, for rules and for results', () => {
   const rules = [{ id: 'r', properties: { tags: 'CWE-79, security' } }];
   const draft = one({ properties: { tags: 'owned, critical,', own: 1 } }, {}, { rules });
   assert.deepEqual(draft?.detail.tags, ['owned', 'critical', 'CWE-79', 'security']);
@@ -125,7 +127,7 @@ test('tags that are no texts stay in the property bag', () => {
   assert.deepEqual(kept(['a']), [['a'], undefined]);
 });
 
-test('each member of a usual place or message is told when its type is wrong', () => {
+test('each member of a usual place or message costs a warning when its type is wrong', () => {
   const regions =
     'startLine startColumn endLine endColumn charOffset charLength byteOffset byteLength snippet message'.split(
       ' ',

@@ -1,6 +1,6 @@
-// What real SARIF files do, one test a habit: the twenty-five that a collection of real files showed.
-// Those about bytes that aren't JSON (BOM, LFS pointers, doubled keys, encodings: 22 and 23) belong to
-// whoever makes a document of bytes, and are tested there.
+// Habits of real SARIF files, one test for each: the twenty-five that a collection of real files
+// showed. Habits 22 and 23 are about bytes that aren't JSON (BOM, LFS pointers, doubled keys,
+// encodings); the tests of reading a document from bytes have them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
-// Property bags below a SARIF result (SARIF 2.1.0 §3.8): what a tool knows of a place, a step, a fix or a suppression and the
-// standard has no member for. Kept by where they stand, within the budget that all bags of a finding share. Called by the
-// detail reader, last.
+// Property bags inside a SARIF result (SARIF 2.1.0 §3.8), where tools write what the standard has
+// no member for: facts about a place, a step, a fix or a suppression → the bags by their pointers,
+// within the budget that all bags of a finding share. Tags are read here, too.
 
 import { type Budget, boundedBag } from '../../common/bounded.decode.ts';
 import { maskSaid } from '../../../redact/masking.rules.ts';
@@ -13,25 +13,29 @@ import {
   stringsOf,
 } from '../../../json/json.decode.ts';
 
-/** Tools that write bags below a result write one a step; more of them tell nobody more. */
+/** Tools that write bags inside a result write one for each step; more of them tell nobody more. */
 const BAGS_MAX = 50;
 
-/** Longer names are data; SARIF's own have 24 characters at most. They would stand in every pointer below them. */
+/**
+ * Longer names are data: SARIF's own have at most 24 characters. A name stands in every pointer
+ * below it.
+ */
 const NAME_CHARS_MAX = 128;
 
 /**
- * Members without bags in them, those that are shown where they stand, and exchanges: a bag there quotes the request or the
- * response as it was sent, with the credentials that are masked in what is shown of it.
+ * Members that aren't searched. Some have no bags, and some are shown where they stand. The bag of
+ * an exchange quotes the request or the response as it was sent, with credentials that are masked
+ * elsewhere.
  */
 const PASSED_OVER: ReadonlySet<string> = new Set(
   'properties fingerprints partialFingerprints message webRequest webResponse'.split(' '),
 );
 
-/** The bag of the finding's own place is shown with it. */
+/** True for the finding's own place, whose bag is shown with the place. */
 const isOwnPlace = ([list, index, ...more]: readonly string[]): boolean =>
   list === 'locations' && index === '0' && more.length === 0;
 
-/** The bags by their pointers, from the result on; null when there are none. */
+/** The bags by their pointers, which begin at the result; null when there are none. */
 export function bagsBelow(
   result: JsonObject,
   isMember: (name: string) => boolean,
@@ -41,7 +45,8 @@ export function bagsBelow(
   const bags: [string, unknown][] = [];
   let seen = 0;
   let isFull = false;
-  // The names down to the value that is looked at: every result is searched, and few have a bag that needs a pointer.
+  // The names that lead to the current value. Only a bag needs them as a pointer, and few results
+  // have one.
   const trail: string[] = [];
   const take = (own: JsonObject): void => {
     isFull = seen === BAGS_MAX || budget.left <= 0;
@@ -49,7 +54,7 @@ export function bagsBelow(
     seen += 1;
     const bag = boundedBag(own, warnings, budget);
     if (bag === undefined) return;
-    // Names below members that nobody knows are texts of the document as any other.
+    // Names below unknown members are texts of the document like any others.
     const pointer = trail.map((name) => `/${maskSaid(pointerToken(name))}`).join('');
     bags.push([pointer, bag]);
     budget.left -= pointer.length;
@@ -74,14 +79,16 @@ export function bagsBelow(
   return bags.length === 0 ? null : Object.fromEntries(bags);
 }
 
-/** §3.8.2: the tags of a property bag; what many tools write as one text with commas is read as the list it means. */
+/**
+ * §3.8.2: the tags of a property bag. Many tools write one text with commas; it is read as a list.
+ */
 export function tagsOf(properties: JsonObject | null): string[] {
   const tags = properties?.tags;
   if (typeof tags !== 'string') return stringsOf(tags);
   return tags.split(',').flatMap((tag) => stringOf(tag)?.trim() ?? []);
 }
 
-/** The bag without the tags that were read; those that are none stay. */
+/** The bag without the tags that were read; tags that are no texts stay. */
 export function withoutTags(properties: JsonObject): JsonObject {
   if (!Object.hasOwn(properties, 'tags')) return properties;
   const { tags, ...rest } = properties;

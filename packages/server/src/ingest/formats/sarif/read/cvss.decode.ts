@@ -1,6 +1,7 @@
-// CVSS in the property bags of SARIF rules and results: vectors and scores under the names that tools give them
-// (`cvssv3_vector`, `cvss: {version, vectorString, baseScore}`, `cvss: {nvd: {V3Vector, V3Score}}`), the newest version
-// of them. Called by the severity reader; the vector is kept in a finding's detail.
+// Property bags of SARIF rules and results → their CVSS: vectors and scores under the names that
+// tools use (`cvssv3_vector`, `cvss: {version, vectorString, baseScore}`, `cvss: {nvd: {V3Vector,
+// V3Score}}`). The newest version that has a score counts. Called by read/severity.decode.ts and
+// show/detail.decode.ts.
 
 import { type CvssVector, cvssOf } from '../../common/cvss.rules.ts';
 import {
@@ -14,27 +15,30 @@ import {
 import { scoreOf } from '../../common/severity.rules.ts';
 
 export interface Cvss {
-  /** The property that it stands in or below. */
+  /** The property in which, or below which, the CVSS stands. */
   readonly name: string;
   readonly version: string | null;
   readonly vector: string | null;
-  /** The score that stands beside the vector, else its base score. */
+  /** The score beside the vector, else the vector's own base score. */
   readonly score: number | null;
 }
 
-/** Databases differ about a vulnerability; a dozen of them say something. */
+/** Databases differ about a vulnerability, and a dozen of them may rate it. */
 const FOUND_MAX = 50;
 
-/** `cvss: {nvd: {v3: {…}}}` */
+/** Deep enough for `cvss: {nvd: {v3: {…}}}`. */
 const DEPTH_MAX = 4;
 
-/** `cvss_vector`, but not one of its metrics (`cvssv3_attackVector`). */
+/** Matches `cvss_vector`, but not one of its metrics (`cvssv3_attackVector`). */
 const VECTOR_NAME = /(?<!access[-_ ]?|attack[-_ ]?)vector(?:[-_ ]?string)?$/i;
 
-/** True for names of properties that are to hold a vector, whatever they hold. */
+/** True for names of properties that should hold a vector, whatever they hold. */
 export const isVectorName = (name: string): boolean => /cvss/i.test(name) && VECTOR_NAME.test(name);
 
-/** The CVSS of a property bag; one with a score before one without, the newest version first. */
+/**
+ * The CVSS of a property bag. One with a score comes before one without; then the newest version
+ * counts.
+ */
 export function cvssIn(bag: JsonObject): Cvss | null {
   const found: Cvss[] = [];
   for (const [name, value] of Object.entries(bag)) {
@@ -69,7 +73,7 @@ function collect(value: unknown, name: string, found: Cvss[], depth: number): vo
   found.push({ name: shownName(name), version, vector: null, score });
 }
 
-/** Of `V3Vector` it is `V3Score`, of `vectorString` `baseScore`. */
+/** The score that belongs to a vector: `V3Score` to `V3Vector`, `baseScore` to `vectorString`. */
 function scoreBeside(object: JsonObject, name: string): number | null {
   const prefix = name.replace(VECTOR_NAME, '').toLowerCase();
   const names = [`${prefix}score`, `${prefix}basescore`].map(lettersOf);
@@ -92,7 +96,7 @@ function withScore(
 
 const shownName = (name: string): string => preview(name, 64);
 
-/** As the detail of a CTIS finding has it. */
+/** The CVSS under the names that the detail of a CTIS finding has for it. */
 export function cvssDetail({ version, vector, score }: Cvss): Record<string, unknown> {
   return {
     ...(version === null ? {} : { cvss_version: version }),

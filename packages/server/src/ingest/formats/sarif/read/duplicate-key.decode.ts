@@ -1,7 +1,9 @@
-// What tells a SARIF result from another of the same rule, words and beginning: where its region ends, in which version of
-// a component it is, whose rule found it, its further places, the ways that lead to it. Lines are counted from the result's
-// own where they are in its file, so that all of it stays the same when lines above move. Only for telling items of one
-// report apart (evidence.rules.ts); nothing is known again by it. Called by sarif/result.decode.ts.
+// A SARIF result → the texts that tell it from another result with the same rule, message and
+// start: the end of its region, the version of its component, the component of its rule, its
+// further places, and the flows and stacks that lead to it. Lines in the result's own file are
+// counted from the result's line, so that the texts stay the same when lines above move. The texts
+// only tell items of one report apart (evidence.rules.ts); no finding is known again by them.
+// Called by sarif/result.decode.ts.
 
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from '../../../json/json.decode.ts';
 import type { Subject } from './identity.decode.ts';
@@ -9,7 +11,7 @@ import { addressOf, type ReadLocation } from './locations.decode.ts';
 import type { RuleFacts } from './rules.decode.ts';
 import type { SarifRun } from './run.decode.ts';
 
-/** Texts to be hashed. To be called quietly: what is noted of places is noted where they are shown. */
+/** The texts to be hashed. Callers silence the warnings: the detail warns about the same places. */
 export function duplicateKeyTexts(
   result: JsonObject,
   rule: RuleFacts,
@@ -45,7 +47,7 @@ export function duplicateKeyTexts(
   return texts;
 }
 
-/** How far the region reaches, counted from its first line (§3.30). */
+/** The end of the region, counted from its first line (§3.30). */
 function endOf(location: ReadLocation | null): string {
   if (location === null) return '';
   const { startLine, endLine, endColumn, raw } = location.region;
@@ -54,7 +56,7 @@ function endOf(location: ReadLocation | null): string {
   return length === null ? '' : `${length}`;
 }
 
-/** Places beside the result's own. */
+/** Turns the places beside the result's own into texts. */
 class Surroundings {
   readonly #path: string | null;
   readonly #line: number;
@@ -97,10 +99,10 @@ class Surroundings {
   }
 }
 
-/** Parts in segments in modules; a cycle of parents ends here. */
+/** A binary has parts in segments in modules. The bound also ends a cycle of parents. */
 const PARENTS_MAX = 16;
 
-/** §3.32: where it is in a binary, with what it is relative to. */
+/** §3.32: the place in a binary, with the addresses that it is relative to. */
 function addressTexts(physical: JsonObject | null, run: SarifRun): string[] {
   const texts: string[] = [];
   const table = listOf(run.raw.addresses);

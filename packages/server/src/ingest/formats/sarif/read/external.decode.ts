@@ -1,6 +1,6 @@
-// What stands beside the runs of a SARIF log instead of in them (SARIF 2.1.0 §3.13.5, §3.15-§3.16,
-// §4.3): inline external properties, each given to the run that names it. What is in other files is
-// never fetched; a warning says what was left unread. Called by sarif.decode.ts before the envelope.
+// Inline external properties of a SARIF log (SARIF 2.1.0 §3.13.5, §3.15-§3.16, §4.3) → the run that
+// each belongs to, and the run with them. External files are never fetched; a warning names the
+// members that stay unread. Called by sarif.decode.ts.
 
 import type { ItemCounts } from '../../../report/report.rules.ts';
 import type { Warnings } from '../../../json/warnings.decode.ts';
@@ -12,7 +12,7 @@ export interface External {
   readonly raw: JsonObject;
 }
 
-/** Members whose entries follow those of the run (§3.15.3): indexes lead into the whole. */
+/** Members whose entries follow those of the run (§3.15.3); indexes count through both. */
 const LISTS = [
   'graphs',
   'artifacts',
@@ -27,19 +27,21 @@ const LISTS = [
   'webResponses',
 ] as const;
 
-/** What stands beside the runs. */
+/** The external properties of a log. */
 export interface Externals {
   readonly byRun: ReadonlyMap<JsonObject, readonly External[]>;
   /** Lists of results that belong to no run. */
   readonly unplaced: ReadonlySet<string>;
-  /** False when something that stands there could not be read, or given to a run: it may be about any of them. */
+  /**
+   * False when an external property couldn't be read, or matched to a run: it may be about any run.
+   */
   readonly isWhole: boolean;
 }
 
 /**
- * The external properties by run: of the run whose guid or reference they name, else of the only run, unless they name
- * another one. Of those that belong to none of them `unplaced` has the lists of results, if `counts` says that there are
- * any in them; the others are warned about.
+ * Matches external properties to runs: to the run whose guid or reference they name, else to the
+ * only run, unless they name another one. The lists of results without a run stand in `unplaced`,
+ * if `counts` has items for them; for the others a warning is enough.
  */
 export function externalsByRun(
   log: JsonObject,
@@ -51,7 +53,7 @@ export function externalsByRun(
   const byRun = new Map<JsonObject, External[]>();
   const sent = log.inlineExternalProperties;
   const externals = listOf(sent);
-  // A warning tells of what isn't a list (read/shape.decode.ts).
+  // read/shape.decode.ts warns about a value that is no list.
   let isWhole = sent === undefined || sent === null || Array.isArray(sent);
   if (externals.length === 0) return { byRun, unplaced, isWhole };
   const { byRunGuid, byGuid } = guidsOf(runs);
@@ -85,7 +87,7 @@ export function externalsByRun(
   return { byRun, unplaced, isWhole };
 }
 
-/** False for what tells how some run went, or what it found. */
+/** False for external properties that tell how a run went, or what it found. */
 const saysNothingOfRuns = ({ invocations, conversion, results }: JsonObject): boolean =>
   [invocations, conversion, Array.isArray(results) ? null : results].every(
     (value) => value === undefined || value === null,
@@ -109,7 +111,10 @@ function guidsOf(runs: readonly (JsonObject | null)[]) {
   return { byRunGuid, byGuid };
 }
 
-/** §3.15: each member is a reference, or a list of them. One that is no object leads to a file that isn't here. */
+/**
+ * §3.15: each member is a reference or a list of references. An entry that is no object counts as a
+ * reference to a file that isn't here.
+ */
 function referencesOf(run: JsonObject): { readonly member: string; readonly raw: JsonObject }[] {
   const references = objectOf(run.externalPropertyFileReferences);
   return Object.entries(references ?? {}).flatMap(([member, value]) => {
@@ -122,8 +127,8 @@ function referencesOf(run: JsonObject): { readonly member: string; readonly raw:
 }
 
 /**
- * The run with what its externals say, results excepted: lists get longer, what the run itself says
- * goes first, and the tool's components are put together.
+ * The run with its external properties, but without their results. Lists get longer, the run's own
+ * members come first, and the tool's components are joined.
  */
 export function withExternals(run: JsonObject, externals: readonly External[]): JsonObject {
   if (externals.length === 0) return run;
@@ -147,7 +152,7 @@ export function withExternals(run: JsonObject, externals: readonly External[]): 
     const tool = objectOf(run.tool) ?? {};
     merged.tool = {
       ...tool,
-      // The driver in the run is the part that wasn't moved out (§3.15.3).
+      // The driver in the run has the members that weren't moved out (§3.15.3).
       driver: { ...driver, ...objectOf(tool.driver) },
       extensions: [...listOf(tool.extensions), ...extensions],
     };
@@ -158,7 +163,7 @@ export function withExternals(run: JsonObject, externals: readonly External[]): 
   return merged;
 }
 
-/** Names what the run keeps in files that aren't in the log. */
+/** Warns about the members that the run keeps in files outside of the log. */
 export function warnOfFiles(
   missing: ReadonlySet<string>,
   pointer: string,
@@ -171,8 +176,9 @@ export function warnOfFiles(
 }
 
 /**
- * What the run keeps in files that aren't in the log. With `results` among it what is there isn't the whole list, whatever it
- * says; with `invocations` nothing tells whether it did well.
+ * The members that the run keeps in files outside of the log. If `results` is one of them, the
+ * results in the log aren't the whole list; if `invocations` is, nothing tells whether the run went
+ * well.
  */
 export function missingMembers(
   run: JsonObject,
@@ -188,5 +194,5 @@ export function missingMembers(
   return missing;
 }
 
-/** Names of members may be anything. */
+/** Names of members may be anything, and of any length. */
 const NAMES_CHARS_MAX = 200;

@@ -1,6 +1,6 @@
-// How a SARIF run went, by its invocations and their notifications (SARIF 2.1.0 §3.20, §3.58): whether
-// something may be concluded from what it didn't find, and what of it a sender should read. A failed
-// run is not a clean run. Called by the envelope reader and sarif.decode.ts, once per run.
+// The invocations and notifications of a SARIF run (SARIF 2.1.0 §3.20, §3.58) → whether the run
+// succeeded, and the troubles that its sender should read. A failed run is not a clean run: nothing
+// may be concluded from the findings that it lacks. Called by sarif.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import { maskAssignments } from '../../../redact/masking.rules.ts';
@@ -18,9 +18,9 @@ import { RuleBook } from './rules.decode.ts';
 import { overrideOf, overridesOf } from './run.decode.ts';
 import { noticeLevel } from '../../common/severity.rules.ts';
 
-/** What stands at a place of the run and speaks against it. */
+/** A fact at a place of the run that speaks against the run. */
 export interface Trouble {
-  /** Below the run's own pointer. */
+  /** Begins below the run's own pointer. */
   readonly pointer: string;
   readonly code: 'run_failed' | 'wrong_type' | 'tool_error' | 'tool_warning';
   readonly detail: string;
@@ -28,8 +28,9 @@ export interface Trouble {
 
 export interface Health {
   /**
-   * False when the run failed or an error made its results incomplete (§3.20.14, §3.58.6), and when something that tells of
-   * that could not be read: better a finding open for too long than one closed by a scan that failed.
+   * False when the run failed, when an error made its results incomplete (§3.20.14, §3.58.6), and
+   * when a member that tells so can't be read: a finding that stays open too long is better than
+   * one closed by a failed scan.
    */
   readonly succeeded: boolean;
   readonly troubles: readonly Trouble[];
@@ -37,7 +38,7 @@ export interface Health {
 
 const LISTS = ['toolExecutionNotifications', 'toolConfigurationNotifications'] as const;
 
-/** What a notification of each level is called; those of other levels are a log. */
+/** The code and the words for a notification of each level; other levels are entries of a log. */
 const SAID = {
   error: {
     code: 'tool_error',
@@ -47,15 +48,15 @@ const SAID = {
   warning: { code: 'tool_warning', what: 'a warning', meaning: '' },
 } as const;
 
-/** CodeQL writes thousands; the first of each level tell the story, and the rest are counted. */
+/** CodeQL writes thousands: the first ones tell the story, and the others are counted. */
 const SHOWN_MAX = 10;
 
 /** A sentence or two; a warning on a receipt is no log file. */
 const TEXT_CHARS_MAX = 300;
 
 /**
- * Judges a run by its invocations, its converter's included (§3.22.3). What is of a wrong type is warned about with the rest
- * of the run (read/types.decode.ts); here it counts against the run.
+ * Judges a run by its invocations, its converter's included (§3.22.3). A value of a wrong type
+ * counts against the run here; read/types.decode.ts warns about it.
  */
 export function healthOf(run: JsonObject): Health {
   const troubles: Trouble[] = [];
@@ -85,7 +86,7 @@ export function healthOf(run: JsonObject): Health {
   return { succeeded, troubles };
 }
 
-/** Everything that tells how the run went, readable or not, and where it stands. */
+/** Every value that tells how the run went, readable or not, with its place. */
 function* invocationsOf({ invocations, conversion }: JsonObject) {
   yield* entriesAt('/invocations', invocations);
   const converter = objectOf(conversion);
@@ -93,7 +94,10 @@ function* invocationsOf({ invocations, conversion }: JsonObject) {
   else yield* entriesAt('/conversion/invocation', converter.invocation);
 }
 
-/** The entries of a list with their places; one entry may stand in the place of its list, and null says nothing. */
+/**
+ * The entries of a list with their places. A single entry may stand in place of the list; null says
+ * nothing.
+ */
 function* entriesAt(pointer: string, value: unknown): Generator<[pointer: string, entry: unknown]> {
   if (!Array.isArray(value)) {
     if (!isNothing(value)) yield [pointer, value];
@@ -109,7 +113,7 @@ const isNothing = (value: unknown): boolean => value === undefined || value === 
 const NUMBERS = ['exitCode', 'exitSignalNumber'] as const;
 const TEXTS = ['exitSignalName', 'processStartFailureMessage'] as const;
 
-/** False when something that would tell of a failure is of a wrong type. */
+/** False when a member that would tell of a failure has a wrong type. */
 function isLegible(invocation: JsonObject): boolean {
   return (
     NUMBERS.every((name) => isNothing(invocation[name]) || numberOf(invocation[name]) !== null) &&
@@ -120,12 +124,16 @@ function isLegible(invocation: JsonObject): boolean {
 const NEITHER =
   'Neither true nor false is said here; nothing is concluded from what the run lacks.';
 
-/** Shells add 128 to the number of the signal that ended a process; below it codes mean what a tool likes. */
+/**
+ * Shells add 128 to the number of the signal that ended a process. Lower codes mean whatever a tool
+ * likes.
+ */
 const EXIT_CODE_MAX = 127;
 
 /**
- * §3.20.14; a process that didn't even start (§3.20.13) has no results either, nor has one that was killed, whoever wrote
- * the report then. What a tool calls well done ended as it should, whatever its exit code; signals it can't call.
+ * Why the run failed (§3.20.14); null when it didn't. A process that didn't start (§3.20.13) or was
+ * killed has no results, whoever wrote its report. A run that its tool calls successful ended as it
+ * should, whatever its exit code; but a tool can't say so after a signal killed it.
  */
 function failureOf(invocation: JsonObject): string | null {
   const start = stringOf(invocation.processStartFailureMessage);
@@ -147,14 +155,20 @@ function failureOf(invocation: JsonObject): string | null {
   return `The report says that this run failed${why}; nothing is concluded from what it lacks.`;
 }
 
-/** §3.20.11, §3.20.12. SpotBugs writes "BUGS FOUND" as the name of a signal. */
+/**
+ * §3.20.11, §3.20.12: true when a signal killed the process. SpotBugs writes "BUGS FOUND" as the
+ * name of a signal.
+ */
 function isKilled(invocation: JsonObject): boolean {
   const number = numberOf(invocation.exitSignalNumber);
   const name = stringOf(invocation.exitSignalName)?.trim() ?? '';
   return (number !== null && number > 0) || /^SIG[A-Z]/i.test(name);
 }
 
-/** False when one of them is an error, or may be one that can't be read. */
+/**
+ * Reads the notifications of one list. False when one of them is an error, or can't be read and may
+ * be one.
+ */
 function readNotifications(
   list: (typeof LISTS)[number],
   invocation: JsonObject,
@@ -174,13 +188,13 @@ function readNotifications(
       continue;
     }
     const descriptor = book.of({ rule: notification.descriptor });
-    // §3.58.6: its own level, else as configured, else `warning`.
+    // §3.58.6: the notification's own level, else the configured one, else `warning`.
     const own = noticeLevel(notification.level);
     if (own === null && !isNothing(notification.level)) isGood = false;
     const level = own ?? overrideOf(overrides, descriptor)?.level ?? descriptor.level ?? 'warning';
     if (level !== 'error' && level !== 'warning') continue;
     if (level === 'error') isGood = false;
-    // Errors are said even after many warnings: they decide something.
+    // Errors are shown even after many warnings, because they decide something.
     if (shown >= SHOWN_MAX && !(level === 'error' && shown < 2 * SHOWN_MAX)) {
       more += 1;
       continue;
@@ -215,7 +229,7 @@ function sentenceOf(
   return `The tool reports ${what}${which}: ${safe(said)}.${meaning}`;
 }
 
-/** Logs of tools may quote command lines and environments. */
+/** One masked line of a text: logs of tools may quote command lines and environments. */
 function safe(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ').slice(0, limits.messageCharsMax);
   return preview(maskAssignments(line), TEXT_CHARS_MAX).replace(/\.$/, '');

@@ -1,7 +1,7 @@
-// What a SARIF finding is about, without its line: which type it is, which recipe of identity fits
-// it, and the content that recipe needs (draft.ts, FindingDraft.identity). Decided by tool, rule
-// and what the result names. Unmasked values leave this file in `content` only. Called
-// by sarif/result.decode.ts.
+// A SARIF result → its subject without the line: its type, the kind of identity, and the content
+// that this kind needs (report.rules.ts, FindingDraft.identity). The tool, the rule and the members
+// of the result decide. Unmasked values leave this file in `content` only. Called by
+// sarif/result.decode.ts.
 
 import { type FindingType, limits } from '@muster/contract/plain';
 import {
@@ -29,35 +29,41 @@ export interface Subject {
   readonly type: FindingType;
   readonly kind: IdentityKind;
   readonly content: readonly string[];
-  /** The content is only what the message or the rule says. */
+  /** True when the content is only the text of the message or of the rule. */
   readonly isSaid: boolean;
-  /** What tells it from similar ones beside place and message (sarif-duplicate key.decode.ts). */
+  /**
+   * Texts beside place and message that tell the result from similar ones
+   * (duplicate-key.decode.ts).
+   */
   readonly also?: readonly string[];
   readonly component: PackageName | null;
-  /** True when what stands in the path's place is the component itself, version and all. */
+  /** True when the component, with its version, stands in place of the path. */
   readonly hasNoPath: boolean;
 }
 
-/** What the run says that bears on what its results are about. */
+/** The facts about the run that decide what its results are about. */
 export interface RunFacts {
-  /** §3.14.28: what the producer wrote in the place of something sensitive. */
+  /** §3.14.28: the texts that the producer wrote in place of something sensitive. */
   readonly redactions: readonly string[];
   readonly webRequests: readonly unknown[];
-  /** The types of rules, each decided once, as long as the rule is remembered. */
+  /** The kind of each rule, decided once and kept as long as the rule is remembered. */
   readonly types: WeakMap<RuleFacts, RuleKind>;
   readonly rules: { readonly taxa: TaxonBook };
   readonly warnings: Warnings;
 }
 
-/** What a rule makes of its findings: their type, unless it is a rule about secrets. */
+/** The findings that a rule makes: their type, unless the rule is about secrets. */
 export interface RuleKind {
   readonly type: FindingType;
   readonly aboutSecrets: SecretRule;
-  /** False where no finding of the rule is about a secret in a file, whatever it says itself. */
+  /**
+   * False when no finding of the rule is about a secret in a file, whatever the finding itself
+   * says.
+   */
   readonly mayBeSecret: boolean;
 }
 
-/** Patterns over the tool family (lower-case driver name). */
+/** A pattern for the tool family (lower-case driver name), from alternatives. */
 const words = (text: string): RegExp => new RegExp(text.trim().split(/\s+/).join('|'));
 
 const SECRET_TOOL = words(`gitleaks betterleaks trufflehog secret credscan \\bspmi\\b ggshield
@@ -69,11 +75,11 @@ const COMPLIANCE_TOOL = words('openscap cis-cat \\binspec\\b \\bhdf\\b');
 const COMPONENT_TOOL = words(`\\bgrype\\b anchore \\btrivy\\b osv-scanner snyk.open.source
   snyk.container dependency-check black.?duck govulncheck cargo-audit pip-audit npm-audit retire
   xray \\bmend\\b whitesource`);
-/** Rules of published vulnerabilities: a name@version beside one of these is a component. */
+/** Ids of published vulnerabilities: a name@version beside one of these is a component. */
 const VULNERABILITY_RULE =
   /^(?:CVE|GHSA|GO|PYSEC|RUSTSEC|OSV|MAL|HSEC|BIT|GSD|BDSA|SNYK|XRAY|sonatype|WS)-/i;
 
-/** The type of a result, by rule tags and names before the tool's name. */
+/** The type of a rule's results. Tags and names of the rule come before the name of the tool. */
 function typeOf(tool: string, rule: RuleFacts): FindingType {
   const tags = rule.tags.map((tag) => tag.toLowerCase());
   if (SECRET_TOOL.test(tool) || tags.includes('secret') || tags.includes('secrets'))
@@ -89,7 +95,10 @@ function typeOf(tool: string, rule: RuleFacts): FindingType {
   return COMPLIANCE_TOOL.test(tool) ? 'compliance' : 'vulnerability';
 }
 
-/** A published vulnerability is none of a file's secrets, though the package may come with a password. */
+/**
+ * The kind of a rule. A published vulnerability isn't a secret in a file, even if its package comes
+ * with a password.
+ */
 function kindOf(tool: string, rule: RuleFacts): RuleKind {
   const type = typeOf(tool, rule);
   const isPackaged =
@@ -102,7 +111,9 @@ function kindOf(tool: string, rule: RuleFacts): RuleKind {
   return { type, aboutSecrets: secretRuleOf([id, name, title], weaknesses.cwe), mayBeSecret };
 }
 
-/** True where a rule about secrets found one in a file; on a site they are known by the address. */
+/**
+ * True when a rule about secrets found one in a file. A secret on a site is known by its address.
+ */
 function isSecretOfFile(
   result: JsonObject,
   { aboutSecrets, mayBeSecret }: RuleKind,
@@ -114,18 +125,21 @@ function isSecretOfFile(
   return aboutSecrets === 'maybe' && showsForm(result);
 }
 
-/** §3.27.8: a result may be classified where its rule isn't. Few are, so that a cheap look comes first. */
+/**
+ * §3.27.8: a result may be classified as a secret though its rule isn't. Few are, so a cheap look
+ * comes first.
+ */
 function isClassifiedSecret(result: JsonObject, { rules, warnings }: RunFacts): boolean {
   const properties = objectOf(result.properties);
   const maySay = (name: string): boolean => mayNameSecret(properties?.[name]);
   if (result.taxa === undefined && (properties === null || !CLASSIFYING.some(maySay))) return false;
   const tags = tagsOf(properties);
-  // What is left out of them is told where they are shown.
+  // Silenced: the detail warns about the taxa that are left out.
   const { cwe } = warnings.quietly(() => rules.taxa.of(result, properties, tags));
   return secretRuleOf([], cwe) === 'yes' || tags.some((tag) => /^secrets?$/i.test(tag));
 }
 
-/** Properties that may name a weakness, or that it is about a secret. */
+/** Properties that may name a weakness, or say that the result is about a secret. */
 const CLASSIFYING = ['tags', 'cwe', 'cwes', 'cweIds', 'cwe_id', 'cwe_ids', 'CWE'];
 
 const mayNameSecret = (value: unknown): boolean =>
@@ -133,7 +147,7 @@ const mayNameSecret = (value: unknown): boolean =>
     ? /798|259|321|secret/i.test(value)
     : Array.isArray(value) && value.some(mayNameSecret);
 
-/** Decides type, recipe and content of one result. */
+/** Decides type, kind of identity and content of one result. */
 export function subjectOf(
   result: JsonObject,
   tool: string,
@@ -162,7 +176,8 @@ export function subjectOf(
     if (component !== null || (COMPONENT_TOOL.test(tool) && VULNERABILITY_RULE.test(rule.id))) {
       const what = component === null ? '' : componentIdentity(component);
       const path = location?.place.path ?? '';
-      // Black Duck writes the component where the manifest belongs; its version is no identity.
+      // Black Duck writes the component in place of the manifest; its version is no part of the
+      // identity.
       const hasNoPath = packageOfNameAtVersion(path) !== null;
       const content = [what, vulnerabilityOf(rule), hasNoPath ? '' : path];
       return { ...subject('component', content), component, hasNoPath };
@@ -186,14 +201,14 @@ export function subjectOf(
   return subject('code', code);
 }
 
-/** A message without the numbers of lines, for when it is all there is to tell defects apart. */
+/** The message without line numbers, for results that only their messages tell apart. */
 function stableText(message: string): string {
   return message.replace(/\blines? \d{1,9}(?:[-:]\d{1,9})?/gi, 'line').trim();
 }
 
 /**
- * From a credential property, else the snippet; what the producer masked already, or put one of its
- * redaction tokens into (§3.14.28), identifies nothing.
+ * The value of a credential's property, else the snippet. A value that the producer masked, or that
+ * contains one of its redaction tokens (§3.14.28), identifies nothing.
  */
 function secretOf(
   result: JsonObject,
@@ -203,7 +218,7 @@ function secretOf(
   const properties = objectOf(result.properties);
   const isHidden = (value: string): boolean =>
     isMasked(value) || redactions.some((token) => value.includes(token));
-  // In an order of their own: members have none.
+  // Sorted, because members have no order.
   for (const name of properties === null ? [] : Object.keys(properties).sort(valuesFirst)) {
     const value = isCredentialName(name) ? stringOf(properties?.[name]) : null;
     if (value !== null && !isHidden(value)) return value.trim();
@@ -212,7 +227,7 @@ function secretOf(
   return snippet === null || isHidden(snippet) ? null : snippet;
 }
 
-/** Names of the value alone (`secret`) before those of the line that it was found in (`match`, `line`). */
+/** Names of the value alone (`secret`) before names of the text around it (`match`, `line`). */
 function valuesFirst(one: string, other: string): number {
   const isAround = (name: string): number => (/match|line|context|snippet/i.test(name) ? 1 : 0);
   return isAround(one) - isAround(other) || (one < other ? -1 : 1);
@@ -247,7 +262,7 @@ function packageOf(
   return { ...found, ecosystem };
 }
 
-/** The published id that the rule is about; Grype appends the package to it. */
+/** The published id that the rule is about; Grype's rule ids append the package to it. */
 function vulnerabilityOf(rule: RuleFacts): string {
   const published = rule.vulnerabilityIds[0];
   const startsWithIt =
@@ -255,7 +270,7 @@ function vulnerabilityOf(rule: RuleFacts): string {
   return startsWithIt ? published : canonicalVulnerabilityId(rule.id);
 }
 
-/** §3.46: the result's own request, or the run's at its index. */
+/** §3.46: the result's own request, filled in from the run's request at its index. */
 function webRequestOf(result: JsonObject, run: RunFacts): JsonObject | null {
   const own = objectOf(result.webRequest);
   const listed = own === null ? null : objectOf(run.webRequests[indexOf(own.index) ?? -1]);
@@ -263,8 +278,8 @@ function webRequestOf(result: JsonObject, run: RunFacts): JsonObject | null {
 }
 
 /**
- * Where a request went (RFC 9112 §3.2): mostly its target is a path, and the header `Host` says on which host. Over which
- * scheme isn't said then, and doesn't matter.
+ * The address of a request (RFC 9112 §3.2). Mostly the target is a path, and the header `Host`
+ * names the host. The scheme is unknown then, and doesn't matter.
  */
 function webTarget(request: JsonObject | null): string | null {
   const target = stringOf(request?.target)?.trim() ?? null;
@@ -276,10 +291,10 @@ function webTarget(request: JsonObject | null): string | null {
   return `${scheme}://${host}${target === '*' ? '/*' : target}`;
 }
 
-/** `host:port`, as the target of CONNECT. */
+/** `host:port`, the target of CONNECT. */
 const AUTHORITY = /^[^\s/?#@\\:]+:\d{1,5}$/;
 
-/** What stands for a host that isn't said; a name that nothing has (RFC 6761 §6.4). */
+/** Stands for an unknown host; no host has this name (RFC 6761 §6.4). */
 const NO_HOST = 'unsaid.invalid';
 
 function hostOf(headers: JsonObject | null): string | null {
@@ -293,8 +308,10 @@ function hostOf(headers: JsonObject | null): string | null {
 }
 
 /**
- * Parameter names of scanners; axe names the element instead, as a logical location. Where neither is said it is the names of
- * all that was sent, in the query or in a form. What `also` has tells apart what differs in ids and other names only.
+ * Method, address and parameter of a web finding. Scanners name the parameter in a property; axe
+ * names the element instead, as a logical location. Without either, the names of all parameters
+ * that were sent count, in the query or in a form. `also` tells apart results that differ only in
+ * ids and other names.
  */
 function webContent(
   url: string,

@@ -1,7 +1,6 @@
-// Locations of a SARIF result (SARIF 2.1.0 §3.28-§3.34), read for its identity and as a finding page
-// shows them: bounded lists, normalised paths, masked where the finding is a secret. What is
-// malformed is left out of its location, never the location's finding. Called by the result and
-// detail readers.
+// Locations of a SARIF result (SARIF 2.1.0 §3.28-§3.34) → the facts that identify the finding, and
+// the form that its page shows: bounded lists, normalised paths, masked where the finding is a
+// secret. A malformed part is left out of its location, and never costs the finding.
 
 import { type DetailAddress, type DetailLocation, limits } from '@muster/contract/plain';
 import { boundedBag, newBudget } from '../../common/bounded.decode.ts';
@@ -24,21 +23,21 @@ import { putRegion, readRegion, type Region } from './regions.decode.ts';
 import type { RuleFacts } from './rules.decode.ts';
 import type { SarifRun } from './run.decode.ts';
 
-/** A SARIF location read once: where it is, what stands there, what it is called. */
+/** A SARIF location, read once: its place, the code there, and its logical name. */
 export interface ReadLocation {
   readonly place: Place;
   readonly region: Region;
   readonly startLine: number | null;
-  /** In UTF-16 code units, as far as that can be told (read/regions.decode.ts). */
+  /** In UTF-16 code units, as far as the column could be converted (read/regions.decode.ts). */
   readonly startColumn: number | null;
-  /** The code itself (§3.30.13), unmasked: it goes into the identity, not into the detail. */
+  /** The code itself (§3.30.13), unmasked: for the identity. The detail of a secret masks it. */
   readonly snippet: string | null;
   readonly context: string | null;
   readonly logical: string | null;
   readonly raw: JsonObject;
 }
 
-/** Reads one location; null when there isn't even an object. */
+/** Reads one location; null for a value that is no object. */
 export function readLocation(value: unknown, run: SarifRun): ReadLocation | null {
   const raw = objectOf(value);
   if (raw === null) return null;
@@ -64,12 +63,12 @@ export function readLocation(value: unknown, run: SarifRun): ReadLocation | null
   };
 }
 
-/** §3.30.13; `rendered` is left aside: it holds line numbers and terminal colours. */
+/** §3.30.13; `rendered` isn't used, because it holds line numbers and terminal colours. */
 function snippetOf(region: JsonObject | null): string | null {
   return stringOf(objectOf(region?.snippet)?.text);
 }
 
-/** The first name that a location has (§3.28.4). */
+/** The first logical name of a location (§3.28.4). */
 function logicalName(location: JsonObject, run: SarifRun): string | null {
   for (const entry of listOf(location.logicalLocations)) {
     const name = nameOf(entry, run);
@@ -78,12 +77,12 @@ function logicalName(location: JsonObject, run: SarifRun): string | null {
   return null;
 }
 
-/** Classes in namespaces in modules; a cycle of parents ends here. */
+/** A name has classes in namespaces in modules. The bound also ends a cycle of parents. */
 const PARENTS_MAX = 16;
 
 /**
- * §3.33: the qualified name; through the run's table when only an index is given, and from the
- * names of the parents when there is no qualified one.
+ * §3.33: the qualified name. It comes from the run's table when only an index is given, and is made
+ * of the parents' names when there is no qualified one.
  */
 function nameOf(entry: unknown, run: SarifRun): string | null {
   const own = objectOf(entry);
@@ -103,12 +102,12 @@ function nameOf(entry: unknown, run: SarifRun): string | null {
   return name;
 }
 
-/** A result may have hundreds of places; only the first is shown with all its text. */
+/** A result may have hundreds of places; only the first is shown with the whole of its texts. */
 const MINOR_TEXT_CHARS_MAX = 1000;
 
 /**
- * The location as it is shown. `hide` masks what may hold a secret; without `room` it is the
- * finding's own place, with `room` one of its many others.
+ * The location as it is shown. `hide` masks everything that may hold a secret. Without `room` it is
+ * the finding's own place, and with `room` one of its many others.
  */
 export function detailLocation(
   read: ReadLocation,
@@ -131,14 +130,14 @@ export function detailLocation(
       room === null ? warnings.text(shown, limits.snippetCharsMax) : room.text(shown, run);
     if (text !== null) detail.snippet = text;
   }
-  // Around a secret there may be more of it.
+  // The text around a secret may hold more of it.
   if (read.context !== null && !hide && room === null) {
     detail.context = warnings.text(read.context, limits.snippetCharsMax);
     const first = positionOf(objectOf(physical?.contextRegion)?.startLine);
     if (first !== null) detail.context_start_line = first;
   }
   if (read.logical !== null) putLogical(detail, read, run, room);
-  // §3.30.14: a region may say what the location doesn't.
+  // §3.30.14: a region may have a message where the location has none.
   const message = hide
     ? null
     : (shownMessage(read.raw.message, rule) ?? shownMessage(read.region.raw?.message, rule));
@@ -187,7 +186,7 @@ function putLogical(
   if (others.length > 0) detail.logical_others = others;
 }
 
-/** Names, annotations and relationships of one location; tools write one or two. */
+/** Names, annotations or relationships of one location; tools write one or two. */
 const LISTED_MAX = 20;
 
 /** §3.28.6: further regions of the location's file. */
@@ -218,7 +217,7 @@ export function regionPlace(
   return Object.keys(place).length === 0 ? null : place;
 }
 
-/** §3.34 */
+/** The relationships of a location (§3.34). */
 function relationshipsOf(raw: JsonObject, rule: RuleFacts, run: SarifRun, hide: boolean) {
   const relationships: NonNullable<DetailLocation['relationships']> = [];
   for (const entry of run.warnings.first(listOf(raw.relationships), LISTED_MAX)) {
@@ -238,7 +237,7 @@ function relationshipsOf(raw: JsonObject, rule: RuleFacts, run: SarifRun, hide: 
   return relationships;
 }
 
-/** §3.32, through the run's table of addresses when an index is given. */
+/** §3.32: an address, filled in from the run's table when an index is given. */
 export function addressOf(value: unknown, run: SarifRun): DetailAddress | null {
   const own = objectOf(value);
   if (own === null) return null;
@@ -260,28 +259,31 @@ export function addressOf(value: unknown, run: SarifRun): DetailAddress | null {
   return Object.keys(address).length === 0 ? null : address;
 }
 
-/** Who reads the lists of one finding: what texts mean there, what is hidden, what room is left. */
+/**
+ * The state in which the lists of one finding are read: its rule, its run, whether to hide, the
+ * room left.
+ */
 export interface Reading {
   readonly rule: RuleFacts;
   readonly run: SarifRun;
   /**
-   * True for secrets: texts that quote what was scanned are masked, and what stands in the run's
-   * tables is left out where it might repeat them. The result itself comes without them.
+   * True for secrets: texts that quote the scanned file are masked, and texts from the run's tables
+   * are left out where they might repeat a secret. The result itself comes without its secrets.
    */
   readonly hide: boolean;
   readonly room: Room;
 }
 
 /**
- * What the places of one finding may still take: items per list, characters in all; counts what is
- * left out.
+ * The room left for the places of one finding: items per list, and characters in all. It counts the
+ * items that are left out.
  */
 export class Room {
   #items = 0;
   #chars = limits.propertiesBytesMax;
   omitted = 0;
 
-  /** Begins a list of at most so many items. */
+  /** Begins a list with room for so many items. */
   begin(items: number): void {
     this.#items = items;
     this.omitted = 0;
@@ -296,7 +298,7 @@ export class Room {
     return true;
   }
 
-  /** The text as far as there is room for it; null when nothing is said or no room is left. */
+  /** The text as far as there is room for it; null for no text, and when no room is left. */
   text(
     value: string | null,
     run: { readonly warnings: Warnings },
@@ -313,7 +315,7 @@ export class Room {
   }
 }
 
-/** A list of locations, at most as many as there is room for. */
+/** A list of locations, as many as there is room for. */
 export function detailLocations(
   list: unknown,
   rule: RuleFacts,

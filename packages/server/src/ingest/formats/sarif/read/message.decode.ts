@@ -1,6 +1,5 @@
-// The text of a SARIF message (SARIF 2.1.0 §3.11): its own text, or the rule's or tool's string by
-// id, with arguments put in. Markdown is data: nothing is rendered here. Called by the result and
-// location readers.
+// A SARIF message (SARIF 2.1.0 §3.11) → its text: its own, or the string with its id from the rule
+// or the tool, with the arguments put in. Markdown is data: it is never rendered here.
 
 import { maskSaid } from '../../../redact/masking.rules.ts';
 import {
@@ -12,13 +11,15 @@ import {
 } from '../../../json/json.decode.ts';
 import { type RuleFacts, textOfMultiformat } from './rules.decode.ts';
 
-/** The plain text of a message as it may be shown; null when it has none in any form. */
+/**
+ * The plain text of a message as it may be shown; null when the message has no text in any form.
+ */
 export function shownMessage(message: unknown, rule: RuleFacts): string | null {
   const text = messageText(message, rule);
   return text === null ? null : maskSaid(text);
 }
 
-/** The plain text of a message, credentials and all; null when it has none in any form. */
+/** The plain text of a message, unmasked; null when the message has no text in any form. */
 export function messageText(message: unknown, rule: RuleFacts): string | null {
   const object = objectOf(message);
   if (object === null) return stringOf(message);
@@ -28,7 +29,7 @@ export function messageText(message: unknown, rule: RuleFacts): string | null {
   return stringById(object, rule, 'text');
 }
 
-/** The markdown of a message that also has a plain text, as it may be shown; null when there is no other form. */
+/** The markdown of a message that also has another plain text, as it may be shown; else null. */
 export function shownMarkdown(message: unknown, rule: RuleFacts): string | null {
   const text = messageMarkdown(message, rule);
   return text === null ? null : maskSaid(text);
@@ -46,8 +47,9 @@ function messageMarkdown(message: unknown, rule: RuleFacts): string | null {
 }
 
 /**
- * §3.11.7: the rule's messageStrings, else the tool's globalMessageStrings, else a translation's;
- * without any, the id itself. These are written to be filled in, so `{{` is a brace even where nothing is filled in.
+ * §3.11.7: the string with the message's id. It comes from the rule's messageStrings, else from the
+ * tool's globalMessageStrings, else from a translation; without any, it is the id itself. These
+ * strings are templates, so `{{` is a brace even when there are no arguments.
  */
 function stringById(
   message: JsonObject,
@@ -77,10 +79,10 @@ function stringById(
 }
 
 /**
- * §3.11.5: `{0}` is an argument, `{{` and `}}` are braces. In a message's own text only with
- * arguments: compilers write bare braces into plain texts, and `${{ github.ref }}` must stay what
- * it is. A placeholder without its argument stays as well, and what an argument says is not looked
- * at again.
+ * §3.11.5: puts an argument in place of `{0}`, and a brace in place of `{{` and `}}`. A message's
+ * own text is a template only if it has arguments: compilers write bare braces into plain texts,
+ * and `${{ github.ref }}` must stay as it is. A placeholder without an argument stays, too, and
+ * arguments aren't searched for placeholders.
  */
 function withArguments(text: string, values: readonly unknown[]): string {
   if (!text.includes('{') && !text.includes('}}')) return text;
@@ -91,13 +93,15 @@ function withArguments(text: string, values: readonly unknown[]): string {
   });
 }
 
-/** §3.11.6: `[text](1)` or `[text](address)`; a backslash makes `[`, `]` and itself literal. */
+/**
+ * §3.11.6: `[text](1)` or `[text](address)`; a backslash makes `[`, `]` and a backslash literal.
+ */
 const LINK = /\[((?:\\[[\]\\]|[^[\]\\]){1,500})\]\([^()\s]{1,500}\)/g;
 
-/** Titles are short; a link beyond this is cut off with the rest of the line. */
+/** Titles are short: a link behind this many characters is cut off with the rest of the line. */
 const TITLE_SCAN_CHARS_MAX = 2000;
 
-/** One line with its links' texts only: "depends on [a value](1)" → "depends on a value". */
+/** The line with the texts of its links only: "depends on [a value](1)" → "depends on a value". */
 export function withoutLinks(line: string): string {
   if (!line.includes('](')) return line;
   return line

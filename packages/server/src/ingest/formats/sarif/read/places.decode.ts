@@ -1,6 +1,7 @@
-// Where a SARIF result is: artifactLocation → path in the checkout or address (SARIF 2.1.0 §3.4), through the run's roots
-// (read/roots.decode.ts) and the artifacts table (§3.14.15). Distinct uris are resolved once per run, as far as they are
-// remembered. Nothing is fetched or looked up outside the document. Called by read/locations.decode.ts and the envelope.
+// An artifactLocation of a SARIF result (SARIF 2.1.0 §3.4) → its path in the checkout, or its
+// address, by the run's roots (read/roots.decode.ts) and its table of artifacts (§3.14.15). Each
+// uri is resolved once per run, as long as it is remembered. Nothing is fetched or looked up
+// outside of the document. Called by read/locations.decode.ts and read/run.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import {
@@ -16,33 +17,36 @@ import { Roots } from './roots.decode.ts';
 import { redactUrl, webPlaceOf } from '../../common/web.rules.ts';
 
 export interface Place {
-  /** In the checkout, or the address without query where the place is on the web. */
+  /** The path in the checkout, or the address without query where the place is on the web. */
   readonly path: string | null;
-  /** The address, credentials and query values removed; null for files. */
+  /** The address without credentials and query values; null for files. */
   readonly url: string | null;
-  /** The web address as sent, for taking parameters from; never stored. */
+  /** The web address as it was sent, from which parameters are read; never stored. */
   readonly rawUrl: string | null;
 }
 
 export const NOWHERE: Place = { path: null, url: null, rawUrl: null };
 
-/** Files in archives in images. */
+/** Files may stand in archives, and these in images. */
 const NESTED_MAX = 8;
 
-/** Places that are remembered, of all base ids together. */
+/** The number of places that are remembered, over all base ids. */
 const REMEMBERED_MAX = 50_000;
 
 export class Places {
   readonly #roots: Roots;
   readonly #artifacts: readonly unknown[];
   readonly #hasNested: boolean;
-  /** By base id, then by uri: joining the two anew for each location would cost more than both. */
+  /**
+   * By base id, then by uri: joining the two anew for each location would cost more than two
+   * look-ups.
+   */
   readonly #known = new Map<string | null, Map<string, Place>>();
   #remembered = 0;
   readonly #warnings: Warnings;
 
   /**
-   * `repository` is the analysis's repository in normal form: its name tells checkouts on other
+   * `repository` is the analysis's repository in normal form: its name shows checkouts on other
    * machines.
    */
   constructor(run: JsonObject, repository: string | null, warnings: Warnings) {
@@ -66,8 +70,9 @@ export class Places {
   }
 
   /**
-   * The place of an artifact of the table; one that is part of another (§3.24.3) is named after it,
-   * `app.zip!/lib/a.c`. `inside`: the parts that led here; one that is its own parent, by whatever way, has none.
+   * The place of an artifact of the table. An artifact that is a part of another one (§3.24.3) is
+   * named after it: `app.zip!/lib/a.c`. `inside` has the parts that led here; a cycle of parents
+   * ends there.
    */
   #listed(index: number, inside: readonly number[]): Place {
     const artifact = objectOf(this.#artifacts[index]);

@@ -1,32 +1,33 @@
-// The readers of a log's runs during one pass over its items. Items come list by list, and a reader holds all that was
-// looked up in its run, so it is let go when the last list of its run is behind: a log may have ten thousand runs. It is
-// kept as long as lists of its run are to come, since what a reader warns of is told once per run. Called by sarif.decode.ts.
+// The lists of results of a SARIF log → a reader for the run of each list, during one pass over the
+// items. A reader holds everything that was looked up in its run, so it is let go after the last
+// list of its run: a log may have ten thousand runs. It is kept until then, because it tells each
+// warning once per run. Called by sarif.decode.ts.
 
 import type { ItemCounts } from '../../../report/report.rules.ts';
 import type { Warnings } from '../../../json/warnings.decode.ts';
 import type { JsonObject } from '../../../json/json.decode.ts';
 import { type RunPlace, SarifRun } from './run.decode.ts';
 
-/** The run that a list of results belongs to. */
-export interface ResultList {
+/** The owner of a list of results: its run, and the run's place in the envelope. */
+export interface ListOwner {
   readonly run: JsonObject;
   readonly place: RunPlace;
 }
 
 export class RunReaders {
-  readonly #lists: ReadonlyMap<string, ResultList>;
+  readonly #lists: ReadonlyMap<string, ListOwner>;
   readonly #warnings: Warnings;
-  readonly #readers = new Map<ResultList, SarifRun>();
-  /** How many lists with items each run has that weren't begun. */
-  readonly #ahead = new Map<ResultList, number>();
+  readonly #readers = new Map<ListOwner, SarifRun>();
+  /** For each run, the number of its lists with items that weren't begun yet. */
+  readonly #ahead = new Map<ListOwner, number>();
   readonly #begun = new Set<string>();
   #current: {
     readonly list: string;
-    readonly owner: ResultList;
+    readonly owner: ListOwner;
     readonly reader: SarifRun;
   } | null = null;
 
-  constructor(lists: ReadonlyMap<string, ResultList>, counts: ItemCounts, warnings: Warnings) {
+  constructor(lists: ReadonlyMap<string, ListOwner>, counts: ItemCounts, warnings: Warnings) {
     this.#lists = lists;
     this.#warnings = warnings;
     for (const [list, owner] of lists) {
@@ -34,7 +35,7 @@ export class RunReaders {
     }
   }
 
-  /** How many readers are held. */
+  /** The number of readers that are held. */
   get held(): number {
     return this.#readers.size;
   }
@@ -42,7 +43,7 @@ export class RunReaders {
   /** The reader of the run that the list belongs to. */
   of(list: string): SarifRun {
     if (this.#current?.list === list) return this.#current.reader;
-    const owner = this.#lists.get(list) as ResultList;
+    const owner = this.#lists.get(list) as ListOwner;
     const last = this.#current?.owner;
     if (last !== undefined && last !== owner && (this.#ahead.get(last) ?? 0) <= 0) {
       this.#readers.delete(last);

@@ -1,6 +1,7 @@
 // Regions of SARIF results (SARIF 2.1.0 §3.30) → lines, columns and offsets as they are stored.
-// Columns become UTF-16 code units, whatever the tool counts in (§3.14.27), as far as the line is
-// in the document; where it isn't, the place says so. Called by the location, flow and fix readers.
+// Columns become UTF-16 code units, whatever unit the tool counts in (§3.14.27), if the document
+// holds the line; if it doesn't, the place names its unit. Called by read/locations.decode.ts,
+// read/run.decode.ts and show/fixes.decode.ts.
 
 import type { DetailLocation } from '@muster/contract';
 import {
@@ -14,11 +15,12 @@ import type { SarifRun } from './run.decode.ts';
 import { utf16Column } from './sources.decode.ts';
 
 /**
- * `unsaid`: the standard's default is code points, but few of the tools that say nothing count so.
+ * `unsaid`: the standard's default is code points, but few of the tools that name no unit count in
+ * them.
  */
 export type ColumnUnit = 'utf16_code_units' | 'unicode_code_points' | 'unsaid';
 
-/** §3.14.27; a word that isn't of the standard says nothing. */
+/** §3.14.27; a word outside of the standard counts as no word. */
 export function columnUnitOf(run: JsonObject): ColumnUnit {
   if (run.columnKind === 'utf16CodeUnits') return 'utf16_code_units';
   return run.columnKind === 'unicodeCodePoints' ? 'unicode_code_points' : 'unsaid';
@@ -29,7 +31,9 @@ export interface Region {
   readonly startColumn: number | null;
   readonly endLine: number | null;
   readonly endColumn: number | null;
-  /** The columns are code points: the tool says so, and the line isn't there to count them anew. */
+  /**
+   * True for columns in code points: the tool says so, and the line isn't there to convert them.
+   */
   readonly isInCodePoints: boolean;
   readonly raw: JsonObject | null;
 }
@@ -61,14 +65,14 @@ export function readRegion(
   const endLine = saidEnd !== null && saidEnd >= startLine ? saidEnd : null;
   const startColumn = positionOf(raw.startColumn);
   const saidColumn = saidEnd === endLine ? positionOf(raw.endColumn) : null;
-  // A region on one line that ends before it starts (§3.30.8) has no end.
+  // A region on one line that ends before it starts (§3.30.8) loses its end.
   const isBackwards =
     saidColumn !== null && (endLine ?? startLine) === startLine && saidColumn < (startColumn ?? 1);
   const endColumn = isBackwards ? null : saidColumn;
   const region = { startLine, startColumn, endLine, endColumn, isInCodePoints: false, raw };
   if (run.columnUnit === 'utf16_code_units') return region;
   if ((startColumn ?? 1) === 1 && (endColumn ?? 1) === 1) return region;
-  // The common case costs two looks at short texts.
+  // The common case costs a look at two short texts.
   const mayDiffer = run.sources.some || hasPairs(raw) || (context !== null && hasPairs(context));
   if (!mayDiffer && run.columnUnit === 'unsaid') return region;
   const column = (line: number, said: number | null): number | null =>
@@ -81,7 +85,9 @@ export function readRegion(
   return { ...region, isInCodePoints: run.columnUnit === 'unicode_code_points' };
 }
 
-/** The lines of a region that has offsets only, where the log holds the file (§3.30.9-12). */
+/**
+ * §3.30.9-12: the lines of a region that has only offsets; null when the log doesn't hold the file.
+ */
 function linesOf(
   raw: JsonObject,
   artifact: JsonObject | null,
@@ -100,7 +106,7 @@ function linesOf(
   const last = length < 2 ? start : run.sources.positionOf(artifact, offset + length - 1, unit);
   const after = run.sources.positionOf(artifact, offset + length, unit);
   if (length === 0 || last === null || after === null) return place;
-  // What ends with its line has no column behind its end.
+  // A region that ends with its line has no column behind its end.
   const endColumn = after.line === last.line ? after.column : null;
   return { ...place, endLine: last.line === start.line ? null : last.line, endColumn };
 }
@@ -112,7 +118,7 @@ function hasPairs(region: JsonObject): boolean {
   return typeof text === 'string' && PAIR.test(text);
 }
 
-/** Adds lines and columns to a place, and the offsets where the report has no line. */
+/** Adds lines and columns to a place, and offsets where the report has no line. */
 export function putRegion(place: Omit<DetailLocation, 'id'>, region: Region): void {
   const { raw, startLine } = region;
   if (raw === null) return;
@@ -140,9 +146,9 @@ function putOffsets(place: Omit<DetailLocation, 'id'>, raw: JsonObject): void {
 }
 
 /**
- * The column in UTF-16 code units of one in code points, counted in the line from its beginning, from wherever the document
- * has it: the region's own snippet if that begins with the line, the snippet around it, or the embedded file. Null where it
- * has it nowhere.
+ * The column in UTF-16 code units for a column in code points. It is counted in the line from its
+ * beginning, and the first of these that has it counts: the region's own snippet, the snippet
+ * around it, the embedded file. Null when none has it.
  */
 function columnOf(
   region: JsonObject,
@@ -162,7 +168,7 @@ function lineOfSnippet(region: JsonObject, line: number): string | null {
   const text = stringOf(objectOf(region.snippet)?.text);
   const first = positionOf(region.startLine);
   if (text === null || first === null || line < first) return null;
-  // The first line of a snippet begins where its region does (§3.30.13).
+  // A snippet begins where its region does (§3.30.13), so its first line may lack a beginning.
   if (line === first && (positionOf(region.startColumn) ?? 1) !== 1) return null;
   let from = 0;
   for (let at = first; at < line; at += 1) {

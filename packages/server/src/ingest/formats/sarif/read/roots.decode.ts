@@ -1,7 +1,8 @@
-// Which directories the files of a SARIF run are below (SARIF 2.1.0 §3.14.14, §3.23.8), and what is left of each in a path.
-// The root of the checkout is left out. Another root becomes the name of its base id, `%LIB%/a.c`, since files of two roots
-// are two files; its directory isn't said, since that differs from machine to machine, and ids don't. What decides is what
-// the run as a whole says, never which results it has. Called by read/places.decode.ts.
+// The directories of a SARIF run (SARIF 2.1.0 §3.14.14, §3.23.8) → the paths of its files below
+// them. The root of the checkout is left out. Another root becomes the name of its base id,
+// `%LIB%/a.c`, because files of two roots are two files; its directory isn't shown, because it
+// differs from machine to machine, and ids don't. The run as a whole decides, never the results
+// that it has. Called by read/places.decode.ts.
 
 import { normaliseAsset } from '../../../report/asset.rules.ts';
 import {
@@ -26,25 +27,25 @@ import {
 
 /** A base id, followed up to its root. */
 interface Base {
-  /** Relative part below the root, as a URI reference; '' or ending in `/`. */
+  /** The relative part below the root, as a URI reference: '' or a text that ends in `/`. */
   readonly prefix: string;
   /**
-   * What is at the root: an absolute directory ('' = the machine's), an address, `%ID%` where nothing is said of the id that
-   * the chain ends with, or CHECKOUT where it ends with a relative part.
+   * The root of the chain: an absolute directory ('' is the machine's root), an address, `%ID%`
+   * when nothing is said of the last id, or CHECKOUT when the chain ends with a relative part.
    */
   readonly root: string;
 }
 
-/** The root of what ends with a relative part: nothing else can be meant. */
+/** The root of a chain that ends with a relative part: nothing else can be meant. */
 const CHECKOUT = '.';
 
-/** What stands for the directory that the tool ran in, where that is no part of the checkout. */
+/** Stands for the directory that the tool ran in, where that is no part of the checkout. */
 const WORKING = '%PWD%/';
 
-/** A repository and its submodules. */
+/** Enough for a repository and its submodules. */
 const MAPPED_MAX = 50;
 
-/** Every absolute path may be compared with each of them; a run has one to five. */
+/** A run has one to five, and every absolute path may be compared with each of them. */
 const DIRECTORIES_MAX = 50;
 
 /** Chains of base ids are short. */
@@ -53,20 +54,23 @@ const BASE_CHAIN_MAX = 16;
 export class Roots {
   readonly #bases = new Map<string, Base>();
   readonly #repository: string | null;
-  /** Where the report says that the repository is; empty where it doesn't. */
+  /** The directories where the report says that the repository is; empty when it says nothing. */
   readonly #mapped: readonly string[];
-  /** The roots of the checkout, longest first; empty where nothing tells. */
+  /** The roots of the checkout, longest first; empty when nothing tells them. */
   readonly #own: readonly string[];
-  /** What stands for the roots that base ids name. */
+  /** Root → the label that stands for it in paths. */
   readonly #labels = new Map<string, string>();
-  /** Absolute directories, longest first, with what stands for them. */
+  /** Absolute directories with their labels, longest first. */
   readonly #directories: readonly (readonly [string, string])[];
   readonly #checkouts: PathRoots;
-  /** The last id that nothing is said of; most logs have one, or none. */
+  /** The last id of which the run says nothing; most logs have one such id, or none. */
   #unknown: { id: string; base: Base } | null = null;
   #lastLabel: { root: string; label: string } | null = null;
 
-  /** `repository` is the analysis's repository in normal form: its name tells checkouts on other machines. */
+  /**
+   * `repository` is the analysis's repository in normal form: its name shows checkouts on other
+   * machines.
+   */
   constructor(run: JsonObject, repository: string | null, warnings: Warnings) {
     this.#repository = repository;
     this.#checkouts = pathRoots([], repository);
@@ -81,7 +85,7 @@ export class Roots {
     const lone = said.length === 1 ? said : [];
     this.#own = this.#mapped.length > 0 ? this.#mapped : (namedRoot(this.#bases, said) ?? lone);
     for (const [id, { root, prefix }] of this.#bases) {
-      // Of several ids of one directory the first in the alphabet names it.
+      // Several ids may have one directory: the first of them in the alphabet names it.
       if (prefix === '' && !this.#labels.has(root)) this.#labels.set(root, this.#labelOf(root, id));
     }
     const directories = said.filter((root) => isAbsolutePath(root) && !this.#isInside(root));
@@ -93,7 +97,10 @@ export class Roots {
     this.#directories = warnings.first(labelled.sort(longestFirst), DIRECTORIES_MAX);
   }
 
-  /** The address of what is below an address (§3.4.4); null for files, also where the web shows a checkout. */
+  /**
+   * The address of a uri below a base that is an address (§3.4.4); null for files, also where the
+   * web shows a checkout.
+   */
   addressOf(uri: string, id: string): string | null {
     const { prefix, root } = this.#base(id);
     if (!this.#isWeb(root) || isForeignUri(uri) || /^(?:file:|[A-Za-z]:[\\/])/i.test(uri))
@@ -101,7 +108,7 @@ export class Roots {
     return URL.parse(`${prefix}${uri}`, `${root}/`)?.href ?? null;
   }
 
-  /** The path of a file, as it is stored but for its bound. */
+  /** The path of a file as it is stored, except for the bound of its length. */
   pathOf(uri: string, id: string | null): string {
     if (id === null || /^(?:file:|[\\/]|[A-Za-z]:[\\/])/i.test(uri)) {
       return this.#relative(pathOfUri(uri));
@@ -113,7 +120,8 @@ export class Roots {
       if (own !== undefined) return path.slice(own.length + 1);
     }
     if (root !== '') return `${this.#label(root)}${pathOfUri(`${prefix}${uri}`)}`;
-    // The machine's root as base (Trivy's ROOTPATH): the path of a CI checkout is still looked for.
+    // The base is the machine's root (Trivy's ROOTPATH), but the path may still be in a CI
+    // checkout.
     const path = this.#relative(pathOfUri(`file:///${prefix}${uri}`));
     return path.startsWith('/') && this.#directories.length === 0 ? path.slice(1) : path;
   }
@@ -133,14 +141,14 @@ export class Roots {
     return relativePath(path, this.#checkouts);
   }
 
-  /** An address that is one: not where the web shows the files of a repository. */
+  /** True for a web address, unless the web shows the files of a repository there. */
   #isWeb(root: string): boolean {
     return (
       isHttpUri(root) && !this.#mapped.includes(root) && !isCodePage(`${root}/`, this.#repository)
     );
   }
 
-  /** Below a root of the checkout, and none itself. */
+  /** True for a directory below a root of the checkout. */
   #isInside(root: string): boolean {
     return this.#own.some((own) => root.startsWith(`${own}/`));
   }
@@ -154,7 +162,7 @@ export class Roots {
     return this.#lastLabel.label;
   }
 
-  /** What stands for a root in paths: '' for the checkout, else the name of its id. */
+  /** The label of a root in paths: '' for the checkout, else the name of its id. */
   #labelOf(root: string, id: string): string {
     if (root === CHECKOUT || this.#own.includes(root)) return '';
     const isAround = this.#own.some((own) => own.startsWith(`${root}/`));
@@ -162,21 +170,21 @@ export class Roots {
   }
 }
 
-/** How paths name a base id; an id that is a path of folders is one name. */
+/** The name of a base id in paths; an id that is a path of folders becomes one name. */
 const nameOf = (id: string): string =>
   `%${id.trim().replaceAll(/^%|%$/g, '').replaceAll(/[\\/]/g, '-')}%`;
 
 const longestFirst = ([a]: readonly [string, string], [b]: readonly [string, string]): number =>
   b.length - a.length || (a < b ? -1 : 1);
 
-/** What lies below a root; `..` leads out of absolute directories only. */
+/** The path below a root; `..` leads out of absolute directories only. */
 function below(root: string, path: string): string {
   if (root === '' || isAbsolutePath(root)) return cleanPath(`${root}/${path}`, true);
   const inside = cleanPath(path);
   return inside === '' ? root : `${root}/${inside}`;
 }
 
-/** The chain ends at the first id that has been followed already. */
+/** Follows the chain of an id, up to the first id that comes again. */
 function baseOf(id: string, bases: JsonObject): Base {
   const seen = new Set<string>();
   let prefix = '';
@@ -201,9 +209,10 @@ function baseOf(id: string, bases: JsonObject): Base {
 }
 
 /**
- * §3.23.8: the directories that the analysis's repository was checked out into. Files of another one, a submodule mostly,
- * keep where they are below it. Where no entry is of that repository (it has another address here than in the report) it
- * can only be the one that holds all others.
+ * §3.23.8: the directories that the analysis's repository was checked out into. Files of another
+ * repository, mostly a submodule, keep their path below them. If no entry is of the analysis's
+ * repository (the report may have another address for it), only the directory around all others can
+ * be meant.
  */
 function mappedRoots(
   entries: readonly unknown[],
@@ -244,18 +253,21 @@ function mappedRoot(mapped: JsonObject, base: (id: string) => Base): string | nu
   return below(root, decodePercentOnce(`${prefix}${uri}`)) || null;
 }
 
-/** Ids that the standard and tools use for the root of what was analysed, the likeliest first. */
+/** Ids that the standard and tools use for the root of the analysed files, the likeliest first. */
 const ROOT_IDS = [
   /^%?(?:src|source)_?root%?$/i,
   /^%?(?:repo|repository|checkout)_?root%?$/i,
   /^%?project_?root%?$/i,
 ];
 
-/** Further ids that can hardly mean anything else, unless one of those is there. */
+/** Further ids that can hardly mean anything else, if none of those is there. */
 const CHECKOUT_ID =
   /^%?(?:(?:src|source|code|repo|repository|project|checkout|solution|workspace|work|working|base|current)?[-_ ]?(?:root|dir|directory|folder|path|copy)?|rootpath|[cp]wd|github_workspace)%?$/i;
 
-/** The root that an id calls so; if another one that is called so lies around it, that one. */
+/**
+ * The root that its id calls the checkout's; if another root that is called so lies around it, that
+ * one.
+ */
 function namedRoot(bases: ReadonlyMap<string, Base>, said: readonly string[]): string[] | null {
   const named = (pattern: RegExp) =>
     [...bases].flatMap(([id, { root }]) => (pattern.test(id) && said.includes(root) ? [root] : []));
@@ -266,7 +278,10 @@ function namedRoot(bases: ReadonlyMap<string, Base>, said: readonly string[]): s
   return [around.reduce((one, other) => (other.length < one.length ? other : one), first)];
 }
 
-/** The directory that the tool ran in; of several the one around them all; null where nothing is said. */
+/**
+ * The directory that the tool ran in, or the common one of several invocations; null when none is
+ * said.
+ */
 function workingDirectory(invocations: readonly unknown[]): string | null {
   let common: string[] | null = null;
   for (const invocation of invocations) {
@@ -287,8 +302,8 @@ const CODE_PAGE =
   /^https?:\/\/(?:raw\.githubusercontent\.com\/|(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)\/|[^?#]+\/(?:blob|tree|raw|_git|repos\/[^/?#]+\/browse)\/)/i;
 
 /**
- * Where the web shows the files of a repository: these are places in the checkout. Their address has the commit in it, and
- * would be another one with each scan.
+ * True where the web shows the files of a repository: these are places in the checkout. Their
+ * address has the commit in it, and would be a new one with each scan.
  */
 function isCodePage(address: string, repository: string | null): boolean {
   if (CODE_PAGE.test(address)) return true;

@@ -1,7 +1,7 @@
-// Which rule a SARIF result is about, and what its metadata says: ruleId → rule.id → guid →
-// hierarchical id → index, in the driver and its extensions (SARIF 2.1.0 §3.27.5-7, §3.52). An id
-// always beats an index: real producers write wrong ones. Each rule is read once per run. Called by
-// sarif/result.decode.ts.
+// A SARIF result → its rule, and the facts in the rule's metadata. The rule is looked for in the
+// driver and its extensions by ruleId, rule.id, guid, hierarchical id and index (SARIF 2.1.0
+// §3.27.5-7, §3.52). An id always beats an index, because real producers write wrong indexes. Each
+// rule is read once per run.
 
 import { type DetailRule, limits } from '@muster/contract/plain';
 import { maskSaid } from '../../../redact/masking.rules.ts';
@@ -30,20 +30,20 @@ import {
 import { vulnerabilityIdsIn } from '../../common/weakness.rules.ts';
 import { withoutCredentials } from '../../common/web.rules.ts';
 
-/** A rule as results need it; `raw` is null for a rule that the run doesn't describe. */
+/** A rule as results need it; `raw` is null when the run doesn't describe the rule. */
 export interface RuleFacts {
   readonly id: string;
   readonly raw: JsonObject | null;
-  /** The id that the description itself has: of `CA1000/1` it is `CA1000`. */
+  /** The id in the rule's own description: for `CA1000/1` it is `CA1000`. */
   readonly ownId: string | null;
   readonly name: string | null;
   /** One line that says what is wrong; null when the metadata only repeats the id. */
   readonly title: string | null;
-  /** Level and rank of its default configuration (§3.50). */
+  /** Level and rank of the default configuration (§3.50). */
   readonly level: string | null;
   readonly rank: number | null;
   readonly said: SaidSeverity;
-  /** What it says, by source; the same object for all its results. */
+  /** The severities that the rule states, by source; one object for all its results. */
   readonly severityRaw: Readonly<Record<string, string | number>> | null;
   readonly tags: readonly string[];
   readonly weaknesses: TaxonNames;
@@ -52,7 +52,7 @@ export interface RuleFacts {
   readonly detail: DetailRule | null;
   /** The tool component whose message strings apply (§3.11.7). */
   readonly component: JsonObject | null;
-  /** Strings of translations, for ids that neither rule nor component has. */
+  /** Strings of translations, for ids that neither the rule nor its component has. */
   readonly translated: readonly unknown[];
 }
 
@@ -61,7 +61,7 @@ interface Component {
   readonly rules: readonly unknown[];
   readonly byId: ReadonlyMap<string, JsonObject>;
   readonly byGuid: ReadonlyMap<string, JsonObject>;
-  /** Ids that several of its rules have: which of them is meant, an index tells. */
+  /** Ids that several rules of the component have; an index tells which rule is meant. */
   readonly repeated: ReadonlySet<string>;
 }
 
@@ -70,7 +70,10 @@ interface Found {
   readonly component: Component;
 }
 
-/** §3.49 has no precision; CodeQL's words and what they are worth (CTIS §4.2). */
+/**
+ * §3.49 has no precision; these are CodeQL's words, with their confidence from 0 to 100 (CTIS
+ * §4.2).
+ */
 const PRECISION: ReadonlyMap<string, number> = new Map([
   ['very-high', 95],
   ['high', 85],
@@ -79,8 +82,8 @@ const PRECISION: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Rules that are remembered. Some tools give every result a rule of its own: then remembering serves nobody, and what is
- * remembered is dropped each time there are so many.
+ * The number of rules that are remembered. Some tools give every result a rule of its own:
+ * remembering serves nobody then, and all are dropped each time there are so many.
  */
 const REMEMBERED_MAX = 10_000;
 
@@ -90,11 +93,14 @@ const KEY_CHARS_MAX = 1024;
 /** CodeQL has some thirty query packs; each unknown rule id is looked for in all of them. */
 const EXTENSIONS_MAX = 500;
 
-/** §3.27.5: levels of an id that a description is looked for under; longer ids than limits.ruleIdCharsMax are cut. */
+/**
+ * §3.27.5: the levels of an id that are searched for a description. An id longer than
+ * limits.ruleIdCharsMax is searched as a whole only.
+ */
 const LEVELS_MAX = 16;
 
 export class RuleBook {
-  /** What rules and results are classified under. */
+  /** The taxonomies that classify rules and results. */
   readonly taxa: TaxonBook;
   readonly #components: readonly Component[];
   readonly #translations: readonly Translation[];
@@ -102,7 +108,7 @@ export class RuleBook {
   readonly #byId = new Map<string, RuleFacts>();
   readonly #byReference = new Map<string, RuleFacts>();
 
-  /** `member`: which descriptions of the components it holds (§3.19.23, §3.19.24). */
+  /** `member`: which descriptions of the components the book holds (§3.19.23, §3.19.24). */
   constructor(run: JsonObject, warnings: Warnings, member: 'rules' | 'notifications' = 'rules') {
     this.taxa = new TaxonBook(run, warnings);
     this.#warnings = warnings;
@@ -112,7 +118,7 @@ export class RuleBook {
     this.#translations = translationsOf(run, warnings);
   }
 
-  /** The rule of a result; facts with an empty id when the result names none. */
+  /** The rule of a result; its id is empty when the result names none. */
   of(result: JsonObject): RuleFacts {
     const reference = objectOf(result.rule);
     const id = stringOf(result.ruleId)?.trim() ?? stringOf(reference?.id)?.trim() ?? null;
@@ -127,7 +133,7 @@ export class RuleBook {
     let facts = this.#byReference.get(key);
     if (facts === undefined) {
       const target = component === null ? null : this.#componentNamed(component);
-      // An index into a component that isn't there leads nowhere, least of all into the driver.
+      // An index into a missing component leads nowhere, least of all into the driver.
       const usable = component !== null && target === null ? null : index;
       const found = this.#locate(id, guid, usable, target);
       facts = this.#factsOf(id, found, found?.component ?? target ?? this.#components[0]);
@@ -138,7 +144,7 @@ export class RuleBook {
       }
       this.#byReference.set(key, facts);
       const isById = id !== null && stringOf(found?.rule.id)?.trim() === id;
-      // What an index may yet decide isn't remembered by the id alone.
+      // A rule that an index may still decide isn't remembered by the id alone.
       const isOne = isById && found?.component.repeated.has(id) === false;
       if (isOne && component === null) this.#byId.set(id, facts);
     }
@@ -188,7 +194,10 @@ export class RuleBook {
     return id === null || ownId === null ? { rule, component } : null;
   }
 
-  /** §3.54: by guid, by name, by index into the extensions; without any it is the driver. */
+  /**
+   * §3.54: the component by guid, by name, or by index into the extensions; without any it is the
+   * driver.
+   */
   #componentNamed(reference: JsonObject): Component | null {
     const index = indexOf(reference.index);
     const indexed = index === null ? undefined : this.#components[index + 1];
@@ -206,7 +215,7 @@ export class RuleBook {
     return isNamed ? null : (this.#components[0] ?? null);
   }
 
-  /** What the translations of the rule's component say of it. */
+  /** The rule's texts in the translations of its component. */
   #translated(id: string | null, found: Found | null, component?: Component): Translated {
     if (this.#translations.length === 0) return UNTRANSLATED;
     const those = this.#translations.filter((one) => {
@@ -216,7 +225,7 @@ export class RuleBook {
     return translated(those, stringOf(found?.rule.id)?.trim() ?? id, stringOf(found?.rule.guid));
   }
 
-  /** `component`: whose rule it is, described or not. */
+  /** `component`: the component of the rule, whether it describes the rule or not. */
   #factsOf(id: string | null, found: Found | null, component?: Component): RuleFacts {
     const raw = found?.rule ?? null;
     const warnings = this.#warnings;
@@ -265,7 +274,10 @@ export class RuleBook {
   }
 }
 
-/** §3.27.6, §3.52: of several rules of one id a guid or an index that agrees with it says which is meant. */
+/**
+ * §3.27.6, §3.52: the rule among several with one id. A guid or an index that agrees with the id
+ * tells which.
+ */
 function oneOfSeveral(first: Found, id: string, guid: string | null, index: number | null): Found {
   const { component } = first;
   const named = guid === null ? null : (component.byGuid.get(guid) ?? null);
@@ -283,7 +295,8 @@ function componentOf(raw: JsonObject, member: 'rules' | 'notifications'): Compon
     const rule = objectOf(entry);
     const id = stringOf(rule?.id)?.trim();
     const guid = stringOf(rule?.guid);
-    // Rules come twice, with differing contents; the first one wins where no index says otherwise.
+    // Rules come twice, with different contents; the first one counts where no index says
+    // otherwise.
     if (rule !== null && id !== undefined) {
       if (byId.has(id)) repeated.add(id);
       else byId.set(id, rule);
@@ -293,7 +306,7 @@ function componentOf(raw: JsonObject, member: 'rules' | 'notifications'): Compon
   return { raw, rules, byId, byGuid, repeated };
 }
 
-/** §3.27.25: from 0 to 100; -1 means that nothing is said. */
+/** §3.27.25: from 0 to 100; -1 means that there is no rank. */
 export function rankOf(value: unknown): number | null {
   const rank = numberOf(value);
   return rank !== null && rank >= 0 && rank <= 100 ? rank : null;
@@ -305,10 +318,15 @@ export function textOfMultiformat(value: unknown): string | null {
   return stringOf(message?.text) ?? stringOf(message?.markdown);
 }
 
-/** Placeholders of Fortify, SARIF and Semgrep: the message says it with the values filled in. */
+/**
+ * Placeholders of Fortify, SARIF and Semgrep: the message has the text with the values filled in.
+ */
 const PLACEHOLDER = /<Replace |\{\d\}|\$[A-Z_]{3}/;
 
-/** A description that only repeats the id (Semgrep: "Semgrep Finding: <id>") says nothing. */
+/**
+ * The title of a rule. A description that only repeats the id (Semgrep: "Semgrep Finding: <id>") is
+ * none.
+ */
 function titleOf(id: string, short: string | null, name: string | null): string | null {
   const says = (text: string | null): text is string =>
     text !== null && !PLACEHOLDER.test(text) && !(id !== '' && text.trim().endsWith(id));

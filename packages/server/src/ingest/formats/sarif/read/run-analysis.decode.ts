@@ -1,6 +1,6 @@
-// What a SARIF run as a whole says: which tool, which category, which repository, branch and
-// commit, and whether it went well (SARIF 2.1.0 §3.14, §3.17-§3.20, §3.23). What the sender said
-// beside the document comes first. Called by sarif.decode.ts, once per run.
+// A SARIF run as a whole → its analysis: tool, category, repository, branch and commit, and whether
+// the run went well (SARIF 2.1.0 §3.14, §3.17-§3.20, §3.23). The sender's facts beside the document
+// come first. Called by sarif.decode.ts.
 
 import { limits } from '@muster/contract/plain';
 import { namedAsset, type NamedAsset } from '../../../report/asset-names.rules.ts';
@@ -12,12 +12,15 @@ import { scannerOf, scanOf } from '../../common/scan-context.rules.ts';
 import { withoutCredentials } from '../../common/web.rules.ts';
 import { branchName, contextAsset } from '../../common/sender-context.rules.ts';
 
-/** The analysis of one run that went so, before runs of the same tool and category are merged. */
+/**
+ * The analysis of one run; `health` is how the run went. Runs of one tool and category are merged
+ * later.
+ */
 export function analysisOf(
   run: JsonObject,
   context: UploadContext,
   asset: number | null,
-  went: Pick<AnalysisDraft, 'succeeded' | 'listed'>,
+  health: Pick<AnalysisDraft, 'succeeded' | 'listed'>,
   warnings: Warnings,
 ): AnalysisDraft {
   const driver = objectOf(objectOf(run.tool)?.driver);
@@ -44,16 +47,20 @@ export function analysisOf(
     claimsDefaultBranch: (context.defaultBranch ?? said.defaultBranch) === true,
     commitSha: commit === null ? null : warnings.text(commit, limits.nameCharsMax),
     coverage: context.coverage ?? said.coverage ?? 'full',
-    succeeded: went.succeeded,
-    listed: went.listed && saysWhose(run),
+    succeeded: health.succeeded,
+    listed: health.listed && namesItsAnalysis(run),
   };
 }
 
 /**
- * False when what tells tool, category, asset or branch of a run isn't there or can't be read: then what it lacks may be
- * somebody else's. Warnings tell where.
+ * False when the members that name tool, category, asset or branch are missing or can't be read:
+ * the run may then lack findings only because they belong elsewhere. Warnings tell the places.
  */
-function saysWhose({ tool, automationDetails, versionControlProvenance }: JsonObject): boolean {
+function namesItsAnalysis({
+  tool,
+  automationDetails,
+  versionControlProvenance,
+}: JsonObject): boolean {
   const isText = (value: unknown) =>
     value === undefined || value === null || typeof value === 'string';
   const details = automationDetails ?? {};
@@ -70,14 +77,14 @@ function saysWhose({ tool, automationDetails, versionControlProvenance }: JsonOb
   );
 }
 
-/** §3.17.3: everything before the last `/`; what follows it names the single run. */
+/** §3.17.3: the id up to its last `/`; the rest names the single run. */
 function categoryOf(run: JsonObject): string {
   const id = stringOf(objectOf(run.automationDetails)?.id) ?? '';
-  // CI systems put the address of a job there.
+  // CI systems write the address of a job there, which may hold credentials.
   return withoutCredentials(id.slice(0, Math.max(0, id.lastIndexOf('/'))).trim());
 }
 
-/** §3.23: the first repository that has an address. */
+/** §3.23: the first entry with the address of a repository, else the first entry. */
 function provenanceOf(run: JsonObject): JsonObject | null {
   for (const entry of listOf(run.versionControlProvenance)) {
     const provenance = objectOf(entry);
@@ -87,7 +94,8 @@ function provenanceOf(run: JsonObject): JsonObject | null {
 }
 
 /**
- * The asset that sender, run or command names; null leaves it to the upload's fallback, never to a guess.
+ * The asset that the sender, the run or the command names; null leaves the choice to the upload's
+ * fallback, never to a guess.
  */
 export function assetOf(
   run: JsonObject,

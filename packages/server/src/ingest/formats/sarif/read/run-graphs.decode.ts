@@ -1,4 +1,6 @@
-// The graphs of a SARIF run (SARIF 2.1.0 §3.39): each is read once, when a result first goes through it. Pure.
+// The graphs of a SARIF run (SARIF 2.1.0 §3.39) → graphs whose nodes and edges can be found by id.
+// Each graph is read once, when a result first goes through it. Pure. Called by read/run.decode.ts
+// and show/graphs.decode.ts.
 
 import { type JsonObject, listOf, objectOf, stringOf } from '../../../json/json.decode.ts';
 
@@ -7,7 +9,7 @@ export interface Node {
   readonly parent: string | null;
 }
 
-/** A graph whose nodes (nested ones too) and edges can be found by their ids. */
+/** A graph whose nodes (nested ones too) and edges are found by their ids. */
 export interface Graph {
   readonly raw: JsonObject;
   readonly nodes: ReadonlyMap<string, Node>;
@@ -37,7 +39,7 @@ export function graphOf(value: unknown): Graph | null {
   const raw = objectOf(value);
   if (raw === null) return null;
   const nodes = new Map<string, Node>();
-  // Depth is bounded by the parser (contract §2).
+  // The parser bounds the depth (contract §2).
   const add = (list: unknown, parent: string | null): void => {
     for (const entry of listOf(list)) {
       const node = objectOf(entry);

@@ -1,13 +1,14 @@
-// How the runs of a SARIF log went, for operators (SARIF 2.1.0 §3.14, §3.17, §3.20). Decides nothing: whether a run may close
-// findings is health.decode.ts's to say. Pure.
+// The runs of a SARIF log → their summaries, for operators (SARIF 2.1.0 §3.14, §3.17, §3.20). A
+// summary decides nothing: health.decode.ts decides whether a run may close findings. Pure. Called
+// by sarif.decode.ts.
 
 import { limits, type UploadRun } from '@muster/contract/plain';
 import { entriesIn, type JsonObject, objectOf } from '../../../json/json.decode.ts';
 import { isoOf, timeOf } from '../../common/dates.rules.ts';
-import { NOTHING, wordOf } from '../../common/run-summary.decode.ts';
+import { EMPTY_SUMMARY, summaryTextOf } from '../../common/run-summary.decode.ts';
 import type { RunSummaries } from '../../../report/report.rules.ts';
 
-/** Of a SARIF log (§3.17, §3.19, §3.20); `null`: no object, and no run. */
+/** The summaries of a log's runs (§3.17, §3.19, §3.20); null stands for an entry that is no run. */
 export function sarifRuns(runs: readonly (JsonObject | null)[]): RunSummaries {
   const usable = runs.filter((run) => run !== null);
   return { total: usable.length, shown: usable.slice(0, limits.uploadRunsShown).map(sarifRun) };
@@ -20,23 +21,23 @@ function sarifRun(run: JsonObject): UploadRun {
   const invocations = entries.filter((entry) => entry !== null);
   const times = (name: string): number[] =>
     invocations.map((one) => timeOf(one[name])).filter((time) => time !== null);
-  // Of several invocations the first that went wrong tells more than the first one.
+  // The first invocation that went wrong tells more than the first invocation.
   const codes = invocations.map((one) => exitCodeOf(one.exitCode)).filter((code) => code !== null);
-  const signals = invocations.map((one) => wordOf(one.exitSignalName));
+  const signals = invocations.map((one) => summaryTextOf(one.exitSignalName));
   const said = invocations.map((one) => one.executionSuccessful);
-  // By folding: a run may have more invocations than a call may have arguments.
+  // Folded: a run may have more invocations than a call may have arguments.
   const start = times('startTimeUtc').reduce((a, b) => Math.min(a, b), Infinity);
   const end = times('endTimeUtc').reduce((a, b) => Math.max(a, b), -Infinity);
   return {
-    ...NOTHING,
-    tool: wordOf(driver?.name) ?? 'unknown',
+    ...EMPTY_SUMMARY,
+    tool: summaryTextOf(driver?.name) ?? 'unknown',
     tool_version:
-      wordOf(driver?.version) ??
-      wordOf(driver?.semanticVersion) ??
-      wordOf(driver?.dottedQuadFileVersion),
-    automation_id: wordOf(automation?.id),
-    automation_guid: wordOf(automation?.guid),
-    correlation_guid: wordOf(automation?.correlationGuid),
+      summaryTextOf(driver?.version) ??
+      summaryTextOf(driver?.semanticVersion) ??
+      summaryTextOf(driver?.dottedQuadFileVersion),
+    automation_id: summaryTextOf(automation?.id),
+    automation_guid: summaryTextOf(automation?.guid),
+    correlation_guid: summaryTextOf(automation?.correlationGuid),
     invocations: entries.length,
     started_at: isoOf(start),
     ended_at: isoOf(end),

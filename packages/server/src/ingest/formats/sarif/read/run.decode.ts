@@ -1,6 +1,6 @@
-// One run of a SARIF log while its results are read: what its tool is, where its places are, what
-// its rules say. Made afresh for each pass over the items, so that a pass depends on nothing but
-// the document. Called by sarif.decode.ts; handed to everything that reads results.
+// One run of a SARIF log → the readers of its places, rules, sources, graphs and configurations,
+// which its results share. They are made anew for each pass over the items, so that a pass depends
+// on nothing but the document.
 
 import type { Warnings } from '../../../json/warnings.decode.ts';
 import {
@@ -19,12 +19,12 @@ import { rankOf, RuleBook, type RuleFacts } from './rules.decode.ts';
 import { Sources } from './sources.decode.ts';
 import { levelWord } from '../../common/severity.rules.ts';
 
-/** Where a run stands among the analyses and assets of the envelope. */
+/** The place of a run among the analyses and assets of the envelope. */
 export interface RunPlace {
   readonly tool: string;
   readonly analysis: number;
   readonly asset: number | null;
-  /** The repository in normal form, if the analysis has one. */
+  /** The repository in normal form; null when the analysis has none. */
   readonly repository: string | null;
 }
 
@@ -37,11 +37,11 @@ export class SarifRun {
   readonly rules: RuleBook;
   readonly graphs: RunGraphs;
   readonly columnUnit: ColumnUnit;
-  /** §3.14.28: what the producer wrote in the place of something sensitive. */
+  /** §3.14.28: the texts that the producer wrote in place of something sensitive. */
   readonly redactions: readonly string[];
   readonly logicalLocations: readonly unknown[];
   readonly threadFlowLocations: readonly unknown[];
-  /** What kind of finding each rule makes (read/identity.decode.ts). */
+  /** The kind of finding that each rule makes (read/identity.decode.ts). */
   readonly types = new WeakMap<RuleFacts, RuleKind>();
   readonly webRequests: readonly unknown[];
   readonly webResponses: readonly unknown[];
@@ -68,7 +68,7 @@ export class SarifRun {
     this.#policies = overridesOf(policyEntries(raw.policies, warnings), this.rules);
   }
 
-  /** What is configured for the rule: by a policy (§3.14.10) before the invocation. */
+  /** The configuration of the rule: a policy's (§3.14.10) before the invocation's. */
   configured(result: JsonObject, rule: RuleFacts): Configured | null {
     const policy = overrideOf(this.#policies, rule);
     const invoked = this.#invoked(result, rule);
@@ -77,8 +77,8 @@ export class SarifRun {
   }
 
   /**
-   * What the invocation configured for the rule (§3.20.5): the invocation of the result's
-   * provenance (§3.48.6), or the only one there is.
+   * The configuration of the rule by an invocation (§3.20.5): by the one in the result's provenance
+   * (§3.48.6), or by the only one there is.
    */
   #invoked(result: JsonObject, rule: RuleFacts): Configured | null {
     if (this.#overrides.length === 0) return null;
@@ -88,19 +88,22 @@ export class SarifRun {
   }
 }
 
-/** §3.50: what a configuration says about a rule; null where it says nothing. */
+/** §3.50: the level and rank that a configuration gives a rule; null for a missing one. */
 export interface Configured {
   readonly level: string | null;
   readonly rank: number | null;
 }
 
 /**
- * By the rule itself, since two components may have rules of one id; by id where the override names
- * a refinement (`CA1000/1`, §3.52.4) or a rule that isn't described.
+ * By the rule itself, because two components may have rules with one id. By id, where the override
+ * names a refinement (`CA1000/1`, §3.52.4) or a rule that isn't described.
  */
 export type Overrides = ReadonlyMap<JsonObject | string, Configured>;
 
-/** The overrides of an invocation (§3.51), of rules or of notifications; the first one counts. */
+/**
+ * The overrides of an invocation (§3.51), for rules or for notifications; the first for a rule
+ * counts.
+ */
 export function overridesOf(list: unknown, book: RuleBook): Overrides {
   const overrides = new Map<JsonObject | string, Configured>();
   for (const entry of listOf(list)) {
@@ -120,10 +123,13 @@ export function overridesOf(list: unknown, book: RuleBook): Overrides {
   return overrides;
 }
 
-/** A run has one policy, if any; rules beyond these keep their level. */
+/** A run has one policy, if any; rules beyond this number keep their level. */
 const POLICY_RULES_MAX = 10_000;
 
-/** §3.19.5: the rules of policies, each as an override of the rule of its id in the associated component. */
+/**
+ * §3.19.5: the rules of policies, each as an override of the rule with its id in the associated
+ * component.
+ */
 function policyEntries(policies: unknown, warnings: Warnings): readonly unknown[] {
   const entries: unknown[] = [];
   for (const entry of listOf(policies)) {
@@ -142,7 +148,7 @@ function policyEntries(policies: unknown, warnings: Warnings): readonly unknown[
   return warnings.first(entries, POLICY_RULES_MAX);
 }
 
-/** What overrides say about a rule: about its refinement before the rule as a whole. */
+/** The override for a rule: one for its refinement comes before one for the whole rule. */
 export function overrideOf(overrides: Overrides, rule: RuleFacts): Configured | null {
   if (overrides.size === 0) return null;
   return overrides.get(rule.id) ?? (rule.raw === null ? null : (overrides.get(rule.raw) ?? null));

@@ -1,7 +1,8 @@
-// The door through which the secrets of a SARIF result about a secret don't come: a copy of the result in which the
-// values it quotes, and whatever else looks like a credential, can't be read. Snippets and inserted texts are left to
-// those who show them, who show their name only: columns are counted in them. Members that the standard doesn't know
-// keep nothing but their name. Called by sarif/result.decode.ts before anything but the identity is read.
+// A SARIF result about a secret → the values that it quotes, and a copy of the result in which
+// they, and other texts that look like credentials, can't be read. Snippets and inserted texts stay
+// in the copy, because columns are counted in them; the files that show them show only the name in
+// them. A member that the standard doesn't have keeps only its name. Called by
+// sarif/result.decode.ts.
 
 import { SARIF_MEMBERS } from '@muster/contract/plain';
 import { MASK } from '../../../redact/masking.rules.ts';
@@ -17,8 +18,8 @@ import {
 } from '../../../redact/secret-values.rules.ts';
 
 /**
- * Values that the result shows in snippets, in texts of its fixes, in its message and under names of credentials. `openly`:
- * what its rule says, which is no secret.
+ * The values that the result shows in snippets, in texts of its fixes, in its message and under
+ * names of credentials. `openly`: the texts of its rule and its path, which are no secret.
  */
 export function secretValuesOf(
   result: JsonObject,
@@ -33,10 +34,10 @@ export function secretValuesOf(
   return withSpellings(found);
 }
 
-/** Members whose object holds a piece of what was scanned (§3.3 artifactContent). */
+/** Members whose object holds a piece of a scanned file (§3.3 artifactContent). */
 const CONTENTS: ReadonlySet<string> = new Set(['snippet', 'insertedContent']);
 
-/** Depth is bounded by the parser (contract §2). */
+/** The parser bounds the depth (contract §2). */
 function collect(value: unknown, found: Set<string>): void {
   if (Array.isArray(value)) for (const entry of value) collect(entry, found);
   const object = objectOf(value);
@@ -50,7 +51,10 @@ function collect(value: unknown, found: Set<string>): void {
 
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set<string>(SARIF_MEMBERS.result);
 
-/** Members that say which rule, which result and how bad; fingerprints are looked at by value. */
+/**
+ * Members that identify the rule and the result, and tell the severity. Fingerprints are judged by
+ * their values elsewhere (common/fingerprints.rules.ts).
+ */
 const IDENTIFIERS: ReadonlySet<string> = new Set(
   `ruleId ruleIndex rule kind level baselineState guid correlationGuid fingerprints
     partialFingerprints taxa`.split(/\s+/),
@@ -80,7 +84,10 @@ function masked(value: unknown, name: string, values: SecretValues): unknown {
   );
 }
 
-/** Members of a detail that may stand in tables of the run, where no result's secrets are looked for. */
+/**
+ * Members of a detail that may come from tables of the run; those aren't searched for a result's
+ * secrets.
+ */
 const FROM_TABLES: ReadonlySet<string> = new Set([
   'logical',
   'logical_others',
@@ -88,7 +95,7 @@ const FROM_TABLES: ReadonlySet<string> = new Set([
   'address',
 ]);
 
-/** The detail with names from the run's tables as they may be shown, wherever they stand in it. */
+/** The detail with the names from the run's tables masked, at every depth. */
 export function withoutSecretNames(value: unknown, values: SecretValues, isName = false): unknown {
   if (typeof value === 'string') return isName ? withoutValues(value, values, true) : value;
   if (Array.isArray(value)) return value.map((entry) => withoutSecretNames(entry, values, isName));

@@ -1,7 +1,7 @@
-// How severe a SARIF result is, and by what it was decided: security-severity of the result, then
-// of the rule; words and scores that tools put into properties and tags; last the level (SARIF
-// 2.1.0 §3.27.10). What was said is kept beside the verdict. Called by the rule reader (once per
-// rule) and the result reader.
+// A SARIF result and its rule → the severity, and the source that decided it: security-severity of
+// the result, then of the rule; words and scores in properties and tags; last the level (SARIF
+// 2.1.0 §3.27.10). All severities that were stated are kept beside the verdict. Called by
+// read/rules.decode.ts, sarif/result.decode.ts and show/detail.decode.ts.
 
 import type { Severity } from '@muster/contract';
 import { type JsonObject, numberOf, preview, stringOf } from '../../../json/json.decode.ts';
@@ -15,11 +15,11 @@ import {
   severityOfWord,
 } from '../../common/severity.rules.ts';
 
-/** What properties and tags of a rule or a result say about severity. */
+/** The severities that properties and tags of a rule or a result state. */
 export interface SaidSeverity {
   /** From `security-severity`. */
   readonly score: SeverityVerdict | null;
-  /** From everything else. */
+  /** From all other properties and from tags. */
   readonly word: SeverityVerdict | null;
   readonly raw: readonly (readonly [string, string | number])[];
   readonly cvss: Cvss | null;
@@ -28,8 +28,8 @@ export interface SaidSeverity {
 export const SILENT: SaidSeverity = { score: null, word: null, raw: [], cvss: null };
 
 /**
- * Tools' own property names, those of the finding before those of the rule's author; the first
- * usable wins.
+ * Names of tools' own properties; names about the finding come before names about the rule. The
+ * first usable value counts.
  */
 const WORD_NAMES = [
   'issue_severity',
@@ -59,12 +59,12 @@ const SCORE_NAMES = [
   'cvss',
 ];
 
-/** A vector with all its metrics has no more. */
+/** A vector with all its metrics has no more characters. */
 const RAW_CHARS_MAX = 255;
 
 const TAG_WORD = /^(?:critical|high|medium|low)$/i;
 
-/** Reads a property bag and its tags. */
+/** Reads the severities in a property bag and its tags. */
 export function readSaid(properties: JsonObject | null, tags: readonly string[]): SaidSeverity {
   if (properties === null && tags.length === 0) return SILENT;
   const raw: [string, string | number][] = [];
@@ -113,25 +113,31 @@ export function readSaid(properties: JsonObject | null, tags: readonly string[])
   return raw.length === 0 ? SILENT : { score, word, raw, cvss };
 }
 
-/** `9.8`, and what is written around it: `9.8/10`, `9.8 (Critical)`. */
+/** `9.8`, alone or with other text around it: `9.8/10`, `9.8 (Critical)`. */
 const ANNOTATED = /^\s*(\d{1,2}(?:\.\d{1,6})?)\s*(?:\/\s*10(?:\.0)?\s*)?(?:\([^()]*\)\s*)?$/;
 
-/** A score as GitHub wants it, a score with words around it, or a word; null for everything else. */
+/**
+ * The severity of a score as GitHub wants it, of a score with text around it, or of a word; else
+ * null.
+ */
 function securitySeverityOf(value: unknown): Severity | null {
   const isShort = typeof value === 'string' && value.length <= RAW_CHARS_MAX;
   const score = scoreOf(isShort ? (ANNOTATED.exec(value)?.[1] ?? value) : value);
   return score === null ? severityOfWord(value) : severityOfScore(score);
 }
 
-/** Who decided the level: the result itself, what a scan was configured with, or nobody but the rule. */
+/** The source of a level: the result itself, the scan's configuration, or nothing but the rule. */
 export type LevelFrom = 'result' | 'configuration' | 'rule';
 
-/** CodeQL's word for the level that a rule has by default: nothing beside a level that somebody chose. */
+/**
+ * CodeQL's word for a rule's default level; it counts for nothing beside a level that somebody
+ * chose.
+ */
 const DEFAULT_LEVEL = 'properties.problem.severity';
 
 /**
- * The verdict, its source named with a `rule.` in front where the rule said it. What a rule says in words stands behind a
- * level that was configured for it, and its default level behind any that was chosen.
+ * The verdict; a source in the rule gets `rule.` in front. A level that was configured for the rule
+ * comes before the rule's words, and any chosen level comes before the rule's default level.
  */
 export function severityOf(
   rule: SaidSeverity,
@@ -152,7 +158,9 @@ export function severityOf(
   );
 }
 
-/** Everything that was said, by name; what the result says beats the rule. */
+/**
+ * All severities that were stated, by name. Where a name comes twice, the result's value counts.
+ */
 export function rawSeverity(
   rule: SaidSeverity,
   result: SaidSeverity,

@@ -1,7 +1,7 @@
-// What in a SARIF log isn't as the standard says, member by member: unknown names, wrong types, words
-// that aren't in their lists. Each is a warning with its place, never a reason to refuse: 13 % of real
-// reports break the official schema somewhere. Called by sarif.decode.ts for the log and its runs,
-// and by the result reader for each result.
+// The log, the runs and the results of a SARIF document → warnings about each member that isn't as
+// the standard says: unknown names, wrong types, words outside of their lists. A warning has its
+// place and is never a reason to refuse: 13 % of real reports break the official schema somewhere.
+// Called by sarif.decode.ts and sarif/result.decode.ts.
 
 import { SARIF_MEMBERS } from '@muster/contract/plain';
 import type { Warnings } from '../../../json/warnings.decode.ts';
@@ -37,7 +37,7 @@ export const RUN_TYPES: ReadonlyMap<string, Kind> = typed({
     redactionTokens`,
 });
 
-/** §3.27 */
+/** The members of a result (§3.27). */
 export const RESULT_TYPES: ReadonlyMap<string, Kind> = typed({
   text: 'ruleId kind level guid correlationGuid baselineState hostedViewerUri',
   number: 'ruleIndex occurrenceCount rank',
@@ -54,7 +54,7 @@ const LEVELS: ReadonlySet<unknown> = new Set(words('none note warning error'));
 const COLUMN_KINDS: ReadonlySet<unknown> = new Set(words('utf16CodeUnits unicodeCodePoints'));
 const BASELINES: ReadonlySet<unknown> = new Set(words('new unchanged updated absent'));
 
-/** §3.13 */
+/** Checks the members of the log (§3.13). */
 export function checkLog(log: JsonObject, warnings: Warnings): void {
   for (const name of Object.keys(log)) {
     if (!LOG_NAMES.has(name)) warnIgnored(name, '', warnings);
@@ -65,7 +65,7 @@ export function checkLog(log: JsonObject, warnings: Warnings): void {
   }
 }
 
-/** §3.14, without its results; `tool` may stand beside the run. */
+/** Checks the members of a run (§3.14), except its results; `tool` may stand beside the run. */
 export function checkRun(
   run: JsonObject,
   tool: unknown,
@@ -95,7 +95,10 @@ export function checkRun(
   }
 }
 
-/** §3.27. The result as it is to be read: itself, but for lists that have their only entry in their place. */
+/**
+ * Checks a result (§3.27), and returns it as it is to be read: an only entry that stands in place
+ * of a list becomes a list.
+ */
 export function checkedResult(sent: JsonObject, pointer: string, warnings: Warnings): JsonObject {
   let result = sent;
   for (const name of Object.keys(sent)) {
@@ -111,13 +114,13 @@ export function checkedResult(sent: JsonObject, pointer: string, warnings: Warni
       } else warnType(name, value, pointer, warnings);
     }
   }
-  // The pass that is paused has nothing to tell.
+  // A paused pass records no warnings.
   if (!warnings.paused) checkBelow('result', result, pointer, warnings);
   checkWords(result, pointer, warnings);
   return result;
 }
 
-/** All lists of a result are of objects but for one (§3.27.28). */
+/** True for the only entry of a list. All lists of a result hold objects, except one (§3.27.28). */
 function isOneEntry(name: string, value: unknown): boolean {
   if (name === 'workItemUris') return stringOf(value) !== null;
   return Object.keys(objectOf(value) ?? {}).length > 0;
@@ -142,8 +145,8 @@ function checkWords(result: JsonObject, pointer: string, warnings: Warnings): vo
 }
 
 /**
- * A message that is a bare text says all that it must; null is how Snyk says that nobody suppressed
- * the result, on nearly every one.
+ * True for two values whose type is wrong but whose meaning is clear: a message that is a bare
+ * text, and null, by which Snyk says on nearly every result that nobody suppressed it.
  */
 function isUnderstood(name: string, value: unknown): boolean {
   if (name === 'message') return stringOf(value) !== null;
@@ -166,7 +169,7 @@ function warnType(name: string, value: unknown, pointer: string, warnings: Warni
   warnings.warn(`${pointer}/${pointerToken(name)}`, 'wrong_type', detail);
 }
 
-/** §3.27.9, §3.27.10, §3.27.24: words that aren't in their lists. */
+/** §3.27.9, §3.27.10, §3.27.24: warns about a word outside of its list. */
 function warnWord(
   name: string,
   value: unknown,
@@ -179,7 +182,7 @@ function warnWord(
   warnings.warn(`${pointer}/${name}`, 'unknown_word', detail);
 }
 
-/** §3.27.25, §3.27.31 */
+/** §3.27.25, §3.27.31: warns about a number outside of its range. */
 function warnRange(name: string, range: string, pointer: string, warnings: Warnings): void {
   warnings.warn(`${pointer}/${name}`, 'out_of_range', `\`${name}\` is ${range}; it is left out.`);
 }

@@ -1,6 +1,6 @@
-// Files whose text is in a SARIF log (SARIF 2.1.0 §3.24.8): their lines, and the line and column of an offset into
-// them (§3.30.9-§3.30.12). Each file is cut into lines once per run; the work is bounded by the log's own size. Called
-// by the readers of regions and locations.
+// Files whose text is in a SARIF log (SARIF 2.1.0 §3.24.8) → their lines, and the line and column
+// of an offset into them (§3.30.9-§3.30.12). Each file is cut into lines once per run; the work is
+// bounded by the log's own size. Called by read/regions.decode.ts and read/run.decode.ts.
 
 import { indexOf, type JsonObject, listOf, objectOf, stringOf } from '../../../json/json.decode.ts';
 
@@ -9,17 +9,17 @@ const SOURCE_CHARS_MAX = 4 * 1024 * 1024;
 const SNIPPET_LINES_MAX = 5;
 
 /**
- * Of longer lines (minified code is one line) a result gets what stands around its column: a file may have many results,
- * and each of them is read, compared and hashed with its snippet.
+ * From a longer line (minified code is one line) a result gets the text around its column: a file
+ * may have many results, and each is read, compared and hashed with its snippet.
  */
 const SNIPPET_CHARS_MAX = 2048;
 const BEFORE_CHARS_MAX = 512;
 
-/** What an offset counts. */
+/** The unit that an offset counts. */
 export type OffsetUnit = 'units' | CountedUnit;
 type CountedUnit = 'points' | 'bytes';
 
-/** Both from 1; the column in UTF-16 code units. */
+/** Line and column, both from 1; the column in UTF-16 code units. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -27,21 +27,21 @@ export interface Position {
 
 interface Source {
   readonly text: string;
-  /** Where each line starts in `text`. */
+  /** The index in `text` at which each line starts. */
   readonly starts: readonly number[];
   readonly lines: readonly string[];
-  /** Bytes of offsets are those of UTF-8, as far as the log says. */
+  /** True when the file is UTF-8, as far as the log says: offsets in bytes count in it. */
   readonly isUtf8: boolean;
-  /** What stands before each mark, by unit; made when first asked for. */
+  /** By unit, the number of units before each mark; made when first asked for. */
   readonly marks: Map<CountedUnit, readonly number[]>;
 }
 
 export class Sources {
-  /** True when contents of files are in the document. */
+  /** True when the document holds the contents of some file. */
   readonly some: boolean;
   readonly #artifacts: readonly unknown[];
   readonly #encoding: string | null;
-  /** uri → index of the artifacts whose text is embedded; made when first asked for. */
+  /** uri → index of the artifact whose text is embedded; made when first asked for. */
   #embedded: ReadonlyMap<string, number> | null = null;
   readonly #read = new Map<number, Source | null>();
 
@@ -52,8 +52,8 @@ export class Sources {
   }
 
   /**
-   * Some lines of a file, a few at most, and of long ones only what stands around the column (in UTF-16 code units); null
-   * when its text isn't there.
+   * Some lines of a file, a few at most, and from long lines only the text around the column (in
+   * UTF-16 code units); null when the document doesn't hold the text.
    */
   lines(
     location: JsonObject,
@@ -76,7 +76,10 @@ export class Sources {
     return stringOf(`${from === 0 ? '' : '…'}${withoutHalves(text)}${isWhole ? '' : '…'}`);
   }
 
-  /** The column in UTF-16 code units of a column in code points, both from 1; null when the line isn't there. */
+  /**
+   * The column in UTF-16 code units for a column in code points, both from 1; null when the
+   * document doesn't hold the line.
+   */
   columnOf(location: JsonObject, line: number, column: number): number | null {
     const source = this.#of(location);
     const start = source?.starts[line - 1];
@@ -87,11 +90,11 @@ export class Sources {
     const end = start + text.length;
     const at = unitsBefore(source, before + column - 1, 'points') ?? source.text.length + 1;
     if (at <= end) return at - start + 1;
-    // Behind the end of the line each column counts for one.
+    // Behind the end of the line, each column counts as one unit.
     return column + text.length - (pointsBefore(source, end) - before);
   }
 
-  /** Where an offset from 0 leads, the end of the text included; null when that isn't known. */
+  /** The position of an offset from 0, up to the end of the text; null when it isn't known. */
   positionOf(location: JsonObject, offset: number, unit: OffsetUnit): Position | null {
     const source = this.#of(location);
     if (source === null || (unit === 'bytes' && !source.isUtf8)) return null;
@@ -114,7 +117,10 @@ export class Sources {
     return source;
   }
 
-  /** The artifact that the location is; an index that names another file than its uri is wrong (§3.4.5). */
+  /**
+   * The index of the location's artifact; an index that names a file with another uri is wrong
+   * (§3.4.5).
+   */
   #indexOf(location: JsonObject): number | null {
     const uri = stringOf(location.uri);
     const index = indexOf(location.index);
@@ -164,11 +170,17 @@ function sourceOf(artifact: JsonObject | null, encoding: string | null): Source 
   return { text, starts, lines, isUtf8, marks: new Map() };
 }
 
-/** What no text has: control characters beside white space and colours, and bytes that aren't UTF-8. */
+/**
+ * Characters that no text has: control characters (white space and colours aside), and the sign for
+ * bytes that aren't UTF-8.
+ */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const NO_TEXT = /[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]/;
 
-/** §3.3.3: a text in its own encoding, as Base64; null for what isn't UTF-8, or isn't a text. */
+/**
+ * §3.3.3: the text of a file in its own encoding, as Base64; null when it isn't UTF-8, or isn't a
+ * text.
+ */
 function textOfBinary(value: unknown): string | null {
   const base64 = stringOf(value);
   if (base64 === null || base64.length > 2 * SOURCE_CHARS_MAX) return null;
@@ -176,7 +188,7 @@ function textOfBinary(value: unknown): string | null {
   return text === '' || NO_TEXT.test(text) ? null : text;
 }
 
-/** A snippet that was cut within a pair, without the halves. */
+/** The snippet without half pairs of surrogates, which a cut leaves at its ends. */
 const withoutHalves = (text: string): string =>
   text.replace(/^[\udc00-\udfff]/, '').replace(/[\ud800-\udbff]$/, '');
 
@@ -194,7 +206,10 @@ export function utf16Column(line: string, column: number): number {
   return column + more;
 }
 
-/** A line may be as long as its file: counts are noted this often, and no further is gone for an offset. */
+/**
+ * The units between two marks. A line may be as long as its file, so counts are stored this often,
+ * and a search for an offset never goes further than this.
+ */
 const MARK_UNITS = 256;
 
 function marksIn(source: Source, unit: CountedUnit): readonly number[] {
@@ -206,15 +221,15 @@ function marksIn(source: Source, unit: CountedUnit): readonly number[] {
   return marks;
 }
 
-/** The code points before an offset in UTF-16 code units, which isn't within a pair. */
+/** The code points before an offset in UTF-16 code units, which isn't inside a pair. */
 function pointsBefore(source: Source, units: number): number {
-  // The mark itself may stand behind a pair, one further on.
+  // A mark may stand one unit further on, behind a pair, so the search begins one mark earlier.
   const mark = Math.max(Math.floor(units / MARK_UNITS) - 1, 0);
   const points = marksIn(source, 'points')[mark] ?? 0;
   return points + sizeOf(source.text.slice(startOfMark(source.text, mark), units), 'points');
 }
 
-/** The UTF-16 code units before an offset in another unit; null behind the end. */
+/** The UTF-16 code units before an offset in another unit; null behind the end of the text. */
 function unitsBefore(source: Source, offset: number, unit: CountedUnit): number | null {
   const marks = marksIn(source, unit);
   const mark = lastNotAfter(marks, offset);
@@ -228,7 +243,7 @@ function unitsBefore(source: Source, offset: number, unit: CountedUnit): number 
   return left > 0 ? null : units;
 }
 
-/** How much stands before each mark. */
+/** The number of units before each mark. */
 function marksOf(text: string, unit: CountedUnit): readonly number[] {
   const marks: number[] = [];
   let count = 0;
@@ -241,7 +256,7 @@ function marksOf(text: string, unit: CountedUnit): readonly number[] {
   return marks;
 }
 
-/** Where a mark stands in the text: never within a pair. */
+/** The index of a mark in the text; a mark never stands inside a pair. */
 function startOfMark(text: string, mark: number): number {
   const at = Math.min(mark * MARK_UNITS, text.length);
   return /[\udc00-\udfff]/.test(text.charAt(at)) ? at + 1 : at;
@@ -252,7 +267,7 @@ function sizeOf(text: string, unit: CountedUnit): number {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
-/** The index of the last of some growing numbers, the first of them 0, that isn't above a value. */
+/** The index of the last number that isn't above a value; the numbers grow, and the first is 0. */
 function lastNotAfter(numbers: readonly number[], value: number): number {
   let low = 0;
   for (let high = numbers.length - 1; low < high; ) {

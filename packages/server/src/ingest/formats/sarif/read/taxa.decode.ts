@@ -1,6 +1,6 @@
-// Which weaknesses a SARIF rule or result is classified under: taxa (SARIF 2.1.0 §3.27.8),
-// relationships of rules (§3.53) and of taxa to wider taxa of other taxonomies, tags, and the
-// property names that tools use instead. Called by the rule and result readers.
+// A SARIF rule or result → the weaknesses and other taxa that it is classified under: by taxa
+// (SARIF 2.1.0 §3.27.8), by relationships of rules (§3.53) and of taxa to wider taxa of other
+// taxonomies, by tags, and by the property names that tools use instead.
 
 import type { Warnings } from '../../../json/warnings.decode.ts';
 import {
@@ -16,19 +16,19 @@ import { cwesIn, owaspIn } from '../../common/weakness.rules.ts';
 export interface TaxonNames {
   readonly cwe: readonly string[];
   readonly owasp: readonly string[];
-  /** `<taxonomy>/<id>` of the others. */
+  /** `<taxonomy>/<id>` of each taxon that is neither CWE nor OWASP. */
   readonly other: readonly string[];
 }
 
 const NONE: TaxonNames = { cwe: [], owasp: [], other: [] };
 
-/** Taxonomies have thousands of entries, but nothing belongs to more than a few. */
+/** Taxonomies have thousands of entries, but a rule or a result belongs to a few. */
 const TAXA_MAX = 50;
 
-/** Tools bring one to five; each reference may have to look through them. */
+/** Tools bring one to five; each reference may be looked for in all of them. */
 const TAXONOMIES_MAX = 100;
 
-/** From a tool's own category to a category of a standard to CWE. */
+/** Enough to get from a tool's own category over a standard's category to CWE. */
 const HOPS_MAX = 4;
 
 /** Property names under which tools write weaknesses, as a text or a list. */
@@ -46,14 +46,14 @@ const NOT_CLASSIFYING: ReadonlySet<string> = new Set([
   'willFollow',
 ]);
 
-/** Kinds that hold for what lies within the taxon, too: its target contains it. */
+/** Kinds whose target contains the taxon, and so everything that lies within the taxon. */
 const CONTAINING: ReadonlySet<string> = new Set(['superset', 'equal']);
 
-/** A component that has taxa. The driver and extensions describe rules as well. */
+/** A component that has taxa; the driver and extensions describe rules as well. */
 interface Taxonomy {
   readonly raw: JsonObject;
   readonly hasRules: boolean;
-  /** Its taxa by id and guid, and the ids of its rules; made when first asked for. */
+  /** The component's taxa by id and guid, and the ids of its rules; made when first asked for. */
   index: TaxonomyIndex | null;
 }
 
@@ -70,7 +70,7 @@ interface Taxon {
   readonly raw: JsonObject | null;
 }
 
-/** The taxonomies of one run, and what its rules and results belong to. */
+/** The taxonomies of one run, and the taxa that its rules and results belong to. */
 export class TaxonBook {
   readonly #taxonomies: readonly Taxonomy[];
   readonly #driver: Taxonomy;
@@ -119,7 +119,7 @@ export class TaxonBook {
     return taxa.length === 0 && texts.length === 0 ? NONE : namesOf(taxa, texts);
   }
 
-  /** Adds a taxon and the wider ones of other taxonomies that contain it. */
+  /** Adds a taxon, and the wider taxa of other taxonomies that contain it. */
   #add(taxon: Taxon | null, taxa: Taxon[], hops: number): void {
     if (taxon === null) return;
     if (taxa.some((one) => one.id === taxon.id && one.name === taxon.name)) return;
@@ -132,12 +132,15 @@ export class TaxonBook {
       const target = objectOf(relation?.target);
       if (objectOf(target?.toolComponent) === null) continue;
       const next = this.#taxonOf(target);
-      // CWE-89 lies within CWE-943 as well, but that is for the reader of CWE to know.
+      // CWE-943 contains CWE-89 as well, but the readers of CWE know that.
       if (next !== null && next.taxonomy !== taxon.taxonomy) this.#add(next, taxa, hops + 1);
     }
   }
 
-  /** A reference to a taxon: by id, guid or index into the taxonomy's `taxa` (§3.52, §3.19.25). */
+  /**
+   * The taxon that a reference names by id, guid or index into the taxonomy's `taxa` (§3.52,
+   * §3.19.25).
+   */
   #taxonOf(reference: JsonObject | null): Taxon | null {
     if (reference === null) return null;
     const component = objectOf(reference.toolComponent);
@@ -163,8 +166,8 @@ export class TaxonBook {
   }
 
   /**
-   * §3.54: by guid and name, among the taxonomies first; by index only where no name says
-   * otherwise. An index alone counts in the taxonomies, else in the extensions.
+   * §3.54: the taxonomy by guid and name, among the taxonomies first; by index only where no name
+   * says otherwise. An index alone leads into the taxonomies, else into the extensions.
    */
   #taxonomyOf(component: JsonObject): Taxonomy | null {
     const all = [...this.#taxonomies, this.#driver, ...this.#extensions];
@@ -209,7 +212,7 @@ function indexOfTaxonomy(taxonomy: Taxonomy): TaxonomyIndex {
   return taxonomy.index;
 }
 
-/** `CWE-79` is one wherever it stands; a bare number only in a taxonomy that says so. */
+/** `CWE-79` is a CWE in every taxonomy; a bare number is one only in a taxonomy called CWE. */
 const CWE_ID = /^(?:(cwe)[-_: ]?)?0*([1-9]\d{0,4})$/i;
 
 /** `CWE`, `cwe_v4.4`, `MITRE-CWE`, the full name. */
@@ -231,7 +234,7 @@ function namesOf(taxa: readonly Taxon[], texts: readonly string[]): TaxonNames {
   return { cwe: [...cwe], owasp: [...owasp], other: [...other] };
 }
 
-/** One list after the other, repeats left out. */
+/** One list after the other, without repeats. */
 export function joinedTaxa(first: TaxonNames, second: TaxonNames): TaxonNames {
   if (second === NONE) return first;
   if (first === NONE) return second;

@@ -1,6 +1,6 @@
-// Texts of a SARIF tool in other languages (SARIF 2.1.0 §3.14.9, §3.19.4): they stand in where the tool's own
-// component says nothing. The language of the run goes first, then English, then the order of the report. Called by the
-// rule reader, once per rule.
+// The translations of a SARIF tool (SARIF 2.1.0 §3.14.9, §3.19.4) → texts for rules and messages
+// where the tool's own component has none. The language of the run comes first, then English, then
+// the order of the report. Called by read/rules.decode.ts.
 
 import type { Warnings } from '../../../json/warnings.decode.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from '../../../json/json.decode.ts';
@@ -11,13 +11,13 @@ const TRANSLATIONS_MAX = 50;
 /** A component that translates another one. */
 export interface Translation {
   readonly raw: JsonObject;
-  /** The component that it translates; null for the driver. */
+  /** The component that is translated; null for the driver. */
   readonly of: JsonObject | null;
   /** Its rules by id and guid; made when first asked for. */
   rules: ReadonlyMap<string, JsonObject> | null;
 }
 
-/** What a translation says of a rule: the rule's own texts, and the strings for messages by id. */
+/** The translations of a rule: the translated rules, and the tables of message strings by id. */
 export interface Translated {
   readonly rules: readonly JsonObject[];
   readonly strings: readonly unknown[];
@@ -25,7 +25,7 @@ export interface Translated {
 
 export const UNTRANSLATED: Translated = { rules: [], strings: [] };
 
-/** The translations of a run, those in its language first. */
+/** The translations of a run; those in its language come first. */
 export function translationsOf(run: JsonObject, warnings: Warnings): Translation[] {
   const wanted = stringOf(run.language)?.toLowerCase() ?? 'en-us';
   const rank = ({ raw }: Translation): number => {
@@ -43,7 +43,9 @@ export function translationsOf(run: JsonObject, warnings: Warnings): Translation
     .sort((a, b) => rank(a) - rank(b));
 }
 
-/** Joins what some translations say of a rule; those of a rule go before those of its component. */
+/**
+ * Joins several translations of a rule; strings of the rule come before strings of its component.
+ */
 export function translated(
   translations: readonly Translation[],
   id: string | null,

@@ -1,15 +1,19 @@
-// Types below the top of SARIF's results and runs: where a place, a text, a level or a status is of another type than the
-// standard's, it can't be read, and a warning says so with its place. Members that aren't here say nothing that a finding is
-// known or judged by. Called by read/shape.decode.ts, for every result: what is as it ought to be costs a look at each member.
+// Types below the top of SARIF's results and runs → warnings. A place, a text, a level or a status
+// of another type than the standard's can't be read, and a warning tells its place. The table has
+// only members by which a finding is known or judged. Every result is checked, so a usual one costs
+// a look at each member. Called by read/shape.decode.ts, show/provenance.decode.ts and
+// sarif.decode.ts.
 
 import type { Warnings } from '../../../json/warnings.decode.ts';
 import { type JsonObject, objectOf, pointerToken } from '../../../json/json.decode.ts';
 import { levelWord, noticeLevel } from '../../common/severity.rules.ts';
 
-// An object's members: `name` is a text, `#` a number, `:` an object of any members, `name[kind]` a list of objects,
-// `name[]` one of anything, `name(kind)` a list of objects or one of them, `name{kind}` a map, `name>kind` an object, `=word` one of WORDS. Numbers are sections of the standard.
+// The members of each object. `name` is a text, `name#` a number, `name:` an object with any
+// members, `name[kind]` a list of objects, `name[]` a list of anything, `name(kind)` a list of
+// objects or one of them, `name{kind}` a map, `name>kind` an object, `name=word` a word of WORDS.
+// Numbers are sections of the standard.
 const SHAPES = {
-  // §3.27; what the members themselves are is checked with the result.
+  // §3.27; read/shape.decode.ts checks the types of these members themselves.
   result: `rule>reference message>message analysisTarget>artifact_location locations[location]
     relatedLocations[location] codeFlows[code_flow] stacks[stack] suppressions[suppression] provenance>provenance
     fixes[fix] attachments[attachment] taxa[reference] webRequest>web webResponse>web`,
@@ -60,8 +64,8 @@ const SHAPES = {
   step: `index# location>location kinds[] module importance nestingLevel# executionOrder#
     executionTimeUtc stack>stack taxa[reference]`,
   // §3.44, §3.45
-  stack: 'message>message envelopes[envelope]',
-  envelope: 'location>location module threadId# parameters[]',
+  stack: 'message>message frames[frame]',
+  frame: 'location>location module threadId# parameters[]',
   // §3.48
   provenance: `firstDetectionTimeUtc lastDetectionTimeUtc firstDetectionRunGuid lastDetectionRunGuid
     invocationIndex# conversionSources[physical]`,
@@ -78,19 +82,21 @@ type Kind = keyof typeof SHAPES;
 type Type = 'text' | 'number' | 'object' | 'list' | 'some' | 'map' | 'word';
 
 interface Member {
-  /** What `typeof` says of it, where that is all there is to check. */
+  /** The `typeof` of a right value, where nothing else is to be checked. */
   readonly primitive: 'string' | 'number' | null;
   readonly type: Type;
-  /** What its object, or the objects in it, are. */
+  /** The kind of the member's object, or of the objects in it. */
   readonly kind: Kind | null;
-  /** How a word of it is read that isn't spelled as it ought to be; null for no word at all. */
+  /**
+   * Gives the right spelling of a word, and null for a wrong word; null for members without words.
+   */
   readonly word: ((value: string) => string | null) | null;
 }
 
-/** §3.35.3; by their words in any case. */
+/** §3.35.3; by their words in lower case. */
 const STATUSES = new Map(['accepted', 'underReview', 'rejected'].map((s) => [s.toLowerCase(), s]));
 
-/** A status of a suppression in its right spelling; null for words that are none. */
+/** The status of a suppression in its right spelling; null for other words. */
 export function statusWord(value: string): string | null {
   return STATUSES.get(value.trim().toLowerCase()) ?? null;
 }
@@ -129,22 +135,20 @@ function memberOf(text: string): [string, Member] {
   ];
 }
 
-/**
- * Warns about what is of a wrong type below a result, a run, or what of a run stands beside it, at `pointer`.
- */
+/** Warns about wrong types below a result, a run, or an external part of a run, at `pointer`. */
 export function checkBelow(
   kind: 'result' | 'run' | 'external',
   object: JsonObject,
   pointer: string,
   warnings: Warnings,
 ): void {
-  // What the members of results and runs are themselves is checked elsewhere.
+  // read/shape.decode.ts checks the types of the members of results and runs themselves.
   const isTop = kind !== 'external';
   checkObject(kind === 'external' ? 'run' : kind, object, isTop, { path: [], pointer, warnings });
 }
 
-// What nearly all messages and places are is recognised by their members' names, at a third of what the table costs. It must
-// be as the table says; what isn't usual goes through the table.
+// A usual message or place is recognised by the names of its members, at a third of what the table
+// costs. These functions must agree with the table; everything unusual goes through it.
 
 const isUsualText = (value: unknown): boolean => value === undefined || typeof value === 'string';
 const isUsualNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
@@ -180,7 +184,7 @@ function isUsualRegion(value: unknown): boolean {
 }
 
 interface Check {
-  /** The way below `pointer`: it becomes a pointer only where something is wrong. */
+  /** The names below `pointer`; they become a pointer only where something is wrong. */
   readonly path: (string | number)[];
   readonly pointer: string;
   readonly warnings: Warnings;
@@ -195,7 +199,7 @@ function checkObject(kind: Kind, object: JsonObject, isTop: boolean, check: Chec
     const member = shape?.get(name);
     if (member === undefined) continue;
     const value = object[name];
-    // Null says nothing, as if it weren't there.
+    // Null says nothing, like an absent member.
     if (typeof value === member.primitive || value === null) continue;
     check.path.push(name);
     checkMember(member, value, isTop, check);
@@ -203,7 +207,7 @@ function checkObject(kind: Kind, object: JsonObject, isTop: boolean, check: Chec
   }
 }
 
-/** Said where one object stands for a list that has only it. */
+/** The warning about an object in place of a list that has only this object. */
 export const ONE_ENTRY = 'A list is expected here; this is taken as its only entry.';
 
 function checkMember(member: Member, value: unknown, isTop: boolean, check: Check): void {

@@ -1,6 +1,6 @@
-// What a finding page shows of a SARIF result beside the columns (FindingDetail): everything that
-// the standard gives a result and a person can use, bounded, in a stable shape; credentials and
-// secrets masked. Called by sarif/result.decode.ts after the finding's identity is known.
+// A SARIF result → its detail: the parts that a finding page shows beside the columns
+// (FindingDetail). It has everything that the standard gives a result and a person can use,
+// bounded, in a stable shape; credentials and secrets are masked. Called by sarif/result.decode.ts.
 
 import {
   type DetailLocation,
@@ -40,14 +40,14 @@ import { joinedTaxa } from '../read/taxa.decode.ts';
 import type { SeverityVerdict } from '../../common/severity.rules.ts';
 import { withoutCredentials } from '../../common/web.rules.ts';
 
-/** What was already found out about the result. */
+/** The facts about the result that are known already. */
 export interface ReadResult {
   readonly rule: RuleFacts;
   readonly subject: Subject;
   readonly verdict: SeverityVerdict;
   readonly said: SaidSeverity;
   readonly level: string;
-  /** The rank that the rule's configuration gives (§3.50.4). */
+  /** The rank in the rule's configuration (§3.50.4). */
   readonly rank: number | null;
   readonly suppressions: readonly DetailSuppression[];
   readonly ignoredFingerprints: Readonly<Record<string, string>> | null;
@@ -110,7 +110,7 @@ function addScalars(
     const text = warnings.textOf(value, limits.nameCharsMax);
     if (text !== null) detail[name] = text;
   }
-  // Where the result says nothing of it the configuration's rank counts, as with the level.
+  // Without a rank of its own the result has the configured one, as with the level.
   const rank = rankOf(result.rank) ?? read.rank;
   if (rank !== null) detail.rank = rank;
   const count = indexOf(result.occurrenceCount) ?? 0;
@@ -196,7 +196,7 @@ function addPlaces(
   if (omitted.length > 0) detail.omitted = Object.fromEntries(omitted);
 }
 
-/** What few results have, and all of it beside the places. */
+/** Adds the members that few results have, except the places. */
 function addMore(detail: FindingDetail, result: JsonObject, reading: Reading): void {
   const { run } = reading;
   if (result.fixes !== undefined) {
@@ -220,7 +220,10 @@ function addMore(detail: FindingDetail, result: JsonObject, reading: Reading): v
   if (path !== null && path !== detail.locations?.[0]?.path) detail.analysis_target = path;
 }
 
-/** Property bags and unknown members, within one budget. Of a secret those below the result may quote it. */
+/**
+ * Adds property bags and unknown members, within one budget. Bags inside a result about a secret
+ * may quote it, so they are left out.
+ */
 function addBags(detail: FindingDetail, result: JsonObject, hide: boolean, run: SarifRun): void {
   const { warnings } = run;
   const properties = objectOf(result.properties);

@@ -1,5 +1,6 @@
-// Web requests and responses of a SARIF result (SARIF 2.1.0 §3.46, §3.47), its own or those of the
-// run's tables, bounded, with masked credentials. Called by the detail and flow readers.
+// Web requests and responses of a SARIF result (SARIF 2.1.0 §3.46, §3.47), its own or those in the
+// run's tables → the form that a finding page shows: bounded, with masked credentials. Called by
+// show/detail.decode.ts and show/flows.decode.ts.
 
 import { type DetailExchange, limits } from '@muster/contract/plain';
 import { isCredentialName, MASK, maskAssignments } from '../../../redact/masking.rules.ts';
@@ -14,14 +15,14 @@ import {
 import type { Reading } from '../read/locations.decode.ts';
 import { redactUrl } from '../../common/web.rules.ts';
 
-/** Enough of a body to recognise the answer; the whole is in the sealed upload. */
+/** Enough of a body to recognise the answer; the whole body is in the sealed upload. */
 const BODY_CHARS_MAX = 4096;
 const HEADERS_MAX = 50;
 const HEADER_CHARS_MAX = 2048;
 
 /**
- * A request or response; `table` is the run's list that its index leads to (§3.46.2). What the
- * object itself says goes first.
+ * A request or response; its index leads into `table`, the run's list (§3.46.2). The object's own
+ * members come first.
  */
 export function exchangeOf(
   value: unknown,
@@ -54,7 +55,7 @@ export function exchangeOf(
   if (said('noResponseReceived') === true) exchange.no_response = true;
   const headers = headersOf(objectOf(said('headers')), reading);
   if (headers !== null) exchange.headers = headers;
-  // In an order of their own: that of the members says nothing, and must not make a finding look changed.
+  // Sorted: the order of the members says nothing, and must not make a finding look changed.
   const parameters = Object.keys(objectOf(said('parameters')) ?? {}).sort();
   if (parameters.length > 0) {
     exchange.parameters = warnings

@@ -1,6 +1,7 @@
-// Fixes and attachments of a SARIF result (SARIF 2.1.0 §3.21, §3.55-§3.57): which files a fix touches
-// and what it puts there, which files came with the result. Nothing is fetched; what a fix
-// of a secret inserts is masked. Called by show/detail.decode.ts.
+// Fixes and attachments of a SARIF result (SARIF 2.1.0 §3.21, §3.55-§3.57) → the form that a
+// finding page shows: the files that a fix changes with its edits, and the files that came with the
+// result. Nothing is fetched; the text that a fix of a secret inserts is masked. Called by
+// show/detail.decode.ts.
 
 import {
   type DetailAttachment,
@@ -27,7 +28,7 @@ const EDITS_MAX = 20;
 /** A patch that inserts more is a new file. */
 const INSERTED_CHARS_MAX = 4096;
 
-/** §3.55 fix: what it says, which files it touches, what it puts where. */
+/** §3.55 fix: its description, and its edits in each file. */
 export function fixesOf(list: unknown, reading: Reading): DetailFix[] {
   const { rule, run } = reading;
   const fixes: DetailFix[] = [];

@@ -1,6 +1,6 @@
-// Code flows and stacks of a SARIF result (SARIF 2.1.0 §3.36-§3.38, §3.44-§3.45), as a finding page
-// shows them: one flow a thread, its steps and frames bounded, values masked where the finding is a
-// secret. Called by show/detail.decode.ts.
+// Code flows and stacks of a SARIF result (SARIF 2.1.0 §3.36-§3.38, §3.44-§3.45) → the form that a
+// finding page shows: one flow for each thread, its steps and frames bounded, values masked where
+// the finding is a secret. Called by show/detail.decode.ts and show/graphs.decode.ts.
 
 import {
   type DetailFlow,
@@ -25,8 +25,8 @@ import { detailLocation, type Reading, readLocation } from '../read/locations.de
 import { shownMessage } from '../read/message.decode.ts';
 
 /**
- * §3.36-§3.38: each thread flow is a flow of its own, and those of one code flow have its number;
- * steps may stand in the run's table (§3.14.19).
+ * §3.36-§3.38: each thread flow becomes a flow, and has the number of its code flow where that has
+ * several threads. A step may stand in the run's table (§3.14.19).
  */
 export function detailFlows(list: unknown, reading: Reading): DetailFlow[] {
   const { run, room } = reading;
@@ -60,12 +60,12 @@ export function detailFlows(list: unknown, reading: Reading): DetailFlow[] {
   return flows;
 }
 
-/** A message of a place beside the finding's own; null where it might repeat a secret. */
+/** A message at a place beside the finding's own; null where it might repeat a secret. */
 export function messageOf(message: unknown, reading: Reading): string | null {
   return reading.hide || message === undefined ? null : shownMessage(message, reading.rule);
 }
 
-/** §3.38: what the step itself says goes before what the run's table says at its index. */
+/** §3.38: the step's own members come before those in the run's table at its index. */
 function detailStep(own: JsonObject | null, reading: Reading): DetailFlowStep | null {
   if (own === null) return null;
   const { rule, run, hide, room } = reading;
@@ -92,7 +92,7 @@ function detailStep(own: JsonObject | null, reading: Reading): DetailFlowStep | 
   return Object.keys(step).length === 0 ? null : step;
 }
 
-/** §3.38.3, §3.38.8, §3.38.13: what few tools say of a step. */
+/** §3.38.3, §3.38.8, §3.38.13: adds the members of a step that few tools write. */
 function putRest(
   step: DetailFlowStep,
   own: JsonObject,
@@ -117,10 +117,13 @@ function putRest(
   }
 }
 
-/** Enough to follow a variable; more is a dump of memory. */
+/** Enough to follow a variable; more would be a dump of memory. */
 const STATE_VALUES_MAX = 20;
 
-/** Values of expressions (§3.37.4, §3.38.9, §3.42.6), of later objects over those of earlier ones. */
+/**
+ * Values of expressions (§3.37.4, §3.38.9, §3.42.6); a later object's value replaces an earlier
+ * one's.
+ */
 export function stateOf(
   objects: readonly unknown[],
   reading: Reading,
@@ -144,7 +147,7 @@ export function stateOf(
   return values.size === 0 ? null : Object.fromEntries(values);
 }
 
-/** Calls have few; a frame with more was written by a machine for a machine. */
+/** Calls have few parameters; a frame with more was written by a machine for a machine. */
 const PARAMETERS_MAX = 20;
 
 /** §3.44 stack, §3.45 stackFrame. */

@@ -1,6 +1,7 @@
-// Graphs of a SARIF result and ways through them (SARIF 2.1.0 §3.39-§3.43): its own graphs, and of
-// the run's graphs the part that one of its traversals goes through, since a run's graph may be a
-// whole program. Called by show/detail.decode.ts.
+// Graphs of a SARIF result and the ways through them (SARIF 2.1.0 §3.39-§3.43) → the form that a
+// finding page shows. The result's own graphs are shown whole; of a run's graph, which may be a
+// whole program, only the part that the result goes through is shown. Called by
+// show/detail.decode.ts.
 
 import {
   type DetailEdge,
@@ -14,7 +15,9 @@ import { messageOf, stateOf } from './flows.decode.ts';
 import { detailLocation, type Reading, readLocation } from '../read/locations.decode.ts';
 import { type Graph, graphOf, type Node, type RunGraphs } from '../read/run-graphs.decode.ts';
 
-/** Each may go through a graph of its own, whose edges all are looked through. */
+/**
+ * Each traversal may go through a graph of its own, and all edges of that graph are looked through.
+ */
 const TRAVERSALS_MAX = 50;
 
 export interface ReadGraphs {
@@ -29,7 +32,10 @@ export function detailGraphs(
   reading: Reading,
 ): ReadGraphs {
   const graphs: DetailGraph[] = [];
-  /** Where a graph of the result or of the run (a negative number) stands in `graphs`. */
+  /**
+   * Index of a graph of the result, or -1 minus the index of a graph of the run → its index in
+   * `graphs`.
+   */
   const indexes = new Map<number, number>();
   for (const [index, entry] of listOf(result.graphs).entries()) {
     const graph = graphOf(entry);
@@ -57,7 +63,7 @@ export function detailGraphs(
   return { graphs, traversals };
 }
 
-/** The edges that the result's traversals of a run's graph take, in their order. */
+/** The edges that the result's traversals take through a graph of the run, in their order. */
 function edgesThrough(result: JsonObject, index: number): string[] {
   const edges = new Set<string>();
   for (const entry of listOf(result.graphTraversals).slice(0, TRAVERSALS_MAX)) {
@@ -71,7 +77,10 @@ function edgesThrough(result: JsonObject, index: number): string[] {
   return [...edges];
 }
 
-/** The edges and their nodes; all nodes if `isWhole`. Both share the room of the list. */
+/**
+ * A graph with these edges and their nodes; with all its nodes if `isWhole`. Nodes and edges share
+ * the room of one list.
+ */
 function shownGraph(
   graph: Graph,
   edgeIds: readonly string[],

@@ -1,6 +1,6 @@
-// What a SARIF result says of its own past (SARIF 2.1.0 §3.35 suppressions, §3.48 resultProvenance):
-// who hushed it and why, when it was first seen, what it was converted from. Called by the result and
-// detail readers.
+// Suppressions and provenance of a SARIF result (SARIF 2.1.0 §3.35, §3.48 resultProvenance) → the
+// form that a finding page shows: who suppressed the result and why, when it was first seen, what
+// it was converted from. Called by sarif/result.decode.ts and show/detail.decode.ts.
 
 import { type DetailProvenance, type DetailSuppression, limits } from '@muster/contract/plain';
 import { maskSaid } from '../../../redact/masking.rules.ts';
@@ -42,7 +42,7 @@ export function suppressionsOf(
       const shown = detailLocation(location, rule, run, hide);
       if (Object.keys(shown).length > 0) suppression.location = shown;
     }
-    // Snyk says in the property bag since when and how long.
+    // Snyk writes the start and the end of a suppression into its property bag.
     const properties = objectOf(raw.properties);
     const since = warnings.textOf(properties?.ignoredOn, limits.nameCharsMax);
     const until = warnings.textOf(properties?.expiration, limits.nameCharsMax);
@@ -53,16 +53,16 @@ export function suppressionsOf(
   return suppressions;
 }
 
-/** What is there and is no word accepts nothing. */
+/** The status of a suppression; a status that isn't a word, or can't be read, accepts nothing. */
 const statusOf = (status: string | null): string =>
   status === null ? 'unreadable' : (statusWord(status) ?? status.trim());
 
 const NONE: readonly DetailSuppression[] = [];
 
-/** Converters name one; more is a history. */
+/** Converters name one source; more would be a history. */
 const SOURCES_MAX = 10;
 
-/** §3.48; null when it says nothing. */
+/** §3.48: the provenance; null when it says nothing. */
 export function provenanceOf(value: unknown, run: SarifRun): DetailProvenance | null {
   const raw = objectOf(value);
   if (raw === null) return null;
@@ -80,7 +80,7 @@ export function provenanceOf(value: unknown, run: SarifRun): DetailProvenance | 
   const sources: NonNullable<DetailProvenance['converted_from']> = [];
   for (const physicalLocation of run.warnings.first(listOf(raw.conversionSources), SOURCES_MAX)) {
     const read = readLocation({ physicalLocation }, run);
-    // The snippet is a piece of the tool's own output: it may repeat a secret, and it is no code.
+    // The snippet is a piece of the tool's own output: it may repeat a secret, and it isn't code.
     const source = read === null ? {} : placeOnly(read.place, read.startLine);
     if (Object.keys(source).length > 0) sources.push(source);
   }
