@@ -1,5 +1,6 @@
-// How far a command is, in the words of its holder: the last word counts (contract §1). It moves nothing, but it is
-// guarded like a move: who lost the command can't write to it.
+// The progress of a command, as its holder reports it: the last report counts (contract §1). A
+// report moves nothing, but it is guarded like a move: a runner that lost the command can't write
+// to it.
 
 import { limits, type NewProgress } from '@muster/contract';
 import { Defect } from '../lib/assert.ts';
@@ -10,7 +11,7 @@ import { type CommandRow, moveCommand } from './command.queries.ts';
 import { type CommandsDeps, type Holder, readForCall, refusalOf, stateOf } from './commands.ts';
 import { truncateUtf8 } from './commands.rules.ts';
 
-/** A lost race is judged again. */
+/** A lost race is judged again this many times at most. */
 const RACES_MAX = 5;
 
 /** Problems: not_found, command_claimed, lease_lost, invalid_transition (with `state`). */

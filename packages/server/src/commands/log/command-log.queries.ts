@@ -7,7 +7,10 @@ import type { CommandRow } from '../command.queries.ts';
 
 export type LogRow = Selectable<CommandLogTable>;
 
-/** Guarded by the holder, the attempt and the log as they were judged. Zero: something moved. */
+/**
+ * Guarded by the holder, the attempt and the log as they were judged. Returns zero when one of them
+ * has changed.
+ */
 export async function growLog(
   db: Db,
   judged: CommandRow,
@@ -33,7 +36,10 @@ export async function insertLogLines(db: Db, row: LogRow): Promise<void> {
   await db.insertInto('command_log').values(row).execute();
 }
 
-/** The rows that hold the lines from `offset` on: as many as it takes for `lines` lines, if each holds one at least. */
+/**
+ * The rows that hold the lines from `offset` on: enough rows for `lines` lines if each row holds
+ * only one.
+ */
 export async function readLogLines(
   db: Db,
   tenantId: string,
