@@ -1,4 +1,4 @@
-// POST /heartbeat.
+// POST /heartbeat: hands the request to the story in heartbeat.ts and sends its reply.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,4 @@
-// What the operator's routes are wired with (app.ts).
+// The stories and stores that app.ts hands to the operator's routes.
 
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,4 +1,4 @@
-// Scan sessions over HTTP, the runner's side.
+// Scan sessions over HTTP, the runner's side: open, end, show.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
