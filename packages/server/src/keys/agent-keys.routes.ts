@@ -1,4 +1,4 @@
-// The runner's side of keys: renewal and enrolment.
+// The runner's side of keys over HTTP: renewal and enrolment.
 
 import { endpoints, limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

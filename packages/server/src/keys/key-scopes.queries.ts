@@ -1,4 +1,4 @@
-// SQL of the keys of several runners at once, as far as they may still be good.
+// SQL that reads the keys of several runners at once, those only that may still be good.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
