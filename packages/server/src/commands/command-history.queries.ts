@@ -1,4 +1,5 @@
-// SQL that removes commands which ended long ago, and their logs.
+// SQL that removes commands which ended long ago, and their logs. Every deletion is bounded, so
+// that no statement holds the writer for long.
 
 import type { Db } from '../db/db.ts';
 import { isAmong } from '../db/dialect.ts';

@@ -1,4 +1,5 @@
-// SQL of the metric series: rows are merged under a lock, read by runner, and taken by age.
+// SQL of the metric series: rows are merged under a lock, read by runner, and taken by age. A row
+// is known by its tenant, runner, step and start.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';

@@ -1,4 +1,5 @@
-// SQL of presence: reads what was last known, writes the flush, and writes changes of state.
+// SQL of presence: reads what was last known, writes the flush, and writes changes of state. A
+// value with a later date stays, unless a clock that was set back since had written it.
 
 import type { Db } from '../db/db.ts';
 import { forUpdate, isAmong, skipLocked, updateRows } from '../db/dialect.ts';

@@ -1,4 +1,5 @@
-// SQL of the installation as a whole: the check value of the master key, tenants.
+// SQL of the installation as a whole: the check value of the master key, tenants. Both are written
+// once and never changed.
 
 import type { Db } from '../db/db.ts';
 

@@ -1,4 +1,5 @@
-// SQL of keys. Guarded updates return the number of changed rows; keys.ts decides what zero means.
+// SQL of keys, and the look-up of a key by its id across tenants. Guarded updates return the number
+// of changed rows; keys.ts decides what zero means.
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';

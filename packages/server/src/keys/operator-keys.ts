@@ -1,4 +1,5 @@
-// Keys that operators make by hand: a further key of a runner, an enrolment token.
+// Keys that operators make by hand: a further key of a runner, an enrolment token. Each is proven
+// from the start, and its secret is returned once.
 
 import { KEY_SCOPES, type KeyScope, limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';

@@ -1,4 +1,5 @@
-// SQL of the runner row as an identity: created by an operator or an enrolment, paused, revoked.
+// SQL of the runner row as an identity: created by an operator or an enrolment, paused, revoked. A
+// revoked runner stays revoked.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';

@@ -1,4 +1,5 @@
-// Runners as operators manage them: created with a first key, paused, resumed, revoked.
+// Runners as operators manage them: created with a first key, paused, resumed, revoked. Revoking a
+// runner revokes all of its keys in the same transaction.
 
 import { KEY_SCOPES, limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';

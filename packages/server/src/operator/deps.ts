@@ -1,4 +1,5 @@
-// The stories and stores that app.ts hands to the operator's routes.
+// The database and the clock that app.ts hands to the operator's routes, which hand them on to the
+// stories.
 
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';

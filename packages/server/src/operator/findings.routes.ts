@@ -1,4 +1,5 @@
-// Findings and assets over HTTP, the operator's side.
+// Findings and assets over HTTP, the operator's side. The handlers translate requests and rows; the
+// stories of findings/ decide.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,5 @@
-// SQL of scan sessions: insert, find, end, time out, delete, list.
+// SQL of scan sessions: insert, find, end, time out, delete, list. Only a running session is ended,
+// so each session ends once.
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';

@@ -1,4 +1,5 @@
-// SQL of command logs: rows of lines in the order in which they were kept.
+// SQL of command logs: rows of lines in the order in which they were kept. A log grows only under
+// the guard of the holder and attempt that it was judged by.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../../db/db.ts';
