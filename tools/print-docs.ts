@@ -1,6 +1,6 @@
-// Prints what the code says into the documents that repeat it: openapi.json, docs/errors.md, and the diagram of command
-// states in ARCHITECTURE.md. Run by `npm run print-docs`; test/docs/printed.test.ts of the server proves that the prints
-// that are checked in are fresh.
+// Prints what the code says into the documents that repeat it: openapi.json, docs/errors.md, and
+// the diagram of command states in ARCHITECTURE.md. Run by `npm run print-docs`;
+// test/docs/printed.test.ts of the server proves that the checked-in prints are fresh.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -25,14 +25,14 @@ import {
 const ROOT = new URL('../', import.meta.url);
 const REWRITE = 'npm run print-docs';
 
-/** A document and what it has to hold. */
+/** A document and the text that it must hold. */
 export interface Printed {
   /** Relative to the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Everything that is printed, as it has to be now. */
+/** All printed documents, as they must be now. */
 export function printedDocuments(): Printed[] {
   return [
     {
@@ -47,7 +47,7 @@ export function printedDocuments(): Printed[] {
   ];
 }
 
-// ---------------------------------------------------------------- docs/errors.md
+// ---- docs/errors.md
 
 function errorsPage(): string {
   const codes = (Object.keys(errors) as ErrorCode[]).sort(
@@ -96,7 +96,7 @@ function errorSection(code: ErrorCode): string[] {
   ];
 }
 
-// ---------------------------------------------------------------- the states of a command
+// ---- The states of a command.
 
 const BEGIN = `<!-- printed from TRANSITIONS and decide() in command.machine.ts by ${REWRITE} -->`;
 const END = '<!-- end of print -->';
@@ -118,7 +118,10 @@ const RUNNER_EVENTS: readonly RunnerEvent[] = [
   'release',
 ];
 
-/** Every move that the machine really makes: `decide` asked about all states, each answer held against TRANSITIONS. */
+/**
+ * Every move that the machine really makes: `decide` is asked about all states, and each answer is
+ * compared with TRANSITIONS.
+ */
 function commandStates(): string {
   const moves = new Map<string, Set<string>>();
   const add = (from: CommandStatus, event: keyof typeof TRANSITIONS, to: CommandStatus): void => {

@@ -1,5 +1,6 @@
-// The house rules as a test: each of them over every file of the repository, with the place of each violation. The
-// rules and their own tests (each is shown a bad sample that it has to refuse) are in tools/tidy/.
+// The house rules as a test: each rule over every file of the repository, with the place of each
+// violation. The rules and their own tests (each is shown a bad sample that it must refuse) are in
+// tools/tidy/.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';

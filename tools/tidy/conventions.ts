@@ -1,6 +1,6 @@
-// Rules of form: names that mean something, a comment that opens each file, no code in comments, no test that
-// silences the others, short handlers. The lengths of files and functions are oxlint's (.oxlintrc.json).
-// Called by tools/tidy.test.ts.
+// Rules of form: names that mean something, a comment that opens each file, no code in comments, no
+// test that silences the others, short handlers. The lengths of files and functions are oxlint's
+// (.oxlintrc.json).
 
 import { type Node, parseSync, Visitor } from 'oxc-parser';
 import { dottedName } from './determinism.ts';
@@ -15,16 +15,19 @@ import {
   violationAt,
 } from './source.ts';
 
-/** Words for "I didn't know where to put it"; split up here so that this file keeps its own rule. */
+/**
+ * Words for "I didn't know where to put it". They stand in a list so that this file keeps its own
+ * rule.
+ */
 const EMPTY_WORDS = ['util', 'utils', 'helper', 'helpers', 'manager', 'managers', 'common'];
 
-/** The one room that is called so: what several formats have in common. */
+/** The one room with such a name: the code that several formats share. */
 const SHARED_BY_FORMATS = 'ingest/formats/common/';
 
-/** "About ten lines a handler": ten of steps, and the lines that open and close it. */
+/** "About ten lines a handler": ten lines of steps, and the lines that open and close it. */
 const HANDLER_LINES_MAX = 14;
 
-/** No file, folder or declaration is called after nothing. */
+/** No file, folder or declaration has a name that names nothing. */
 export function emptyNames(file: SourceFile): Violation[] {
   if (!/^(packages|tools)\//.test(file.path)) return [];
   const found: Violation[] = [];
@@ -67,7 +70,7 @@ export function openingComment(file: SourceFile): Violation[] {
 export function commentedOutCode(file: SourceFile): Violation[] {
   if (!isScript(file)) return [];
   return parsed(file).comments.flatMap((comment) =>
-    // Documentation comments may show how a thing is called.
+    // Documentation comments may show an example call.
     isDocumentation(comment) ? [] : codeLines(file, comment),
   );
 }
@@ -85,7 +88,10 @@ function codeLines(file: SourceFile, comment: Comment): Violation[] {
   });
 }
 
-/** Ends like a statement, has the signs of one, and parses as one. Prose fails the last; `npm ci;` the second. */
+/**
+ * A line of code ends like a statement, has the signs of one, and parses as one. Prose fails the
+ * last test; `npm ci;` the second.
+ */
 function looksLikeCode(text: string): boolean {
   if (!/[;{]$/.test(text)) return false;
   if (!/[=(]|=>|^(return|throw|import|export|break|continue)\b/.test(text)) return false;
@@ -126,7 +132,10 @@ function hasOnly(node: Node): boolean {
   );
 }
 
-/** In `*.routes.ts` the functions inside functions are the handlers: they translate, and ask the story. */
+/**
+ * In `*.routes.ts` the functions inside functions are the handlers: they translate, and ask the
+ * story.
+ */
 export function shortHandlers(file: SourceFile): Violation[] {
   if (!isSource(file) || !file.path.endsWith('.routes.ts')) return [];
   const found: Violation[] = [];
