@@ -1,5 +1,6 @@
-// A long list of dependencies, on both databases: read one by one as findings are, so that each is used or rejected by
-// itself, in whatever place of the document the list stands; and the graph among them, whichever comes first.
+// A long list of dependencies, on both databases: read one by one as findings are, so that each is
+// used or rejected by itself, in whatever place of the document the list stands; and the graph
+// among them, whichever comes first.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -34,7 +35,7 @@ const chain = (count: number): string[] =>
 
 const FINDING = '{"title":"t","type":"vulnerability","severity":"high","rule_id":"r"}';
 
-/** A report with the members that every one has, and these. */
+/** A report with the members that every report has, and these. */
 const report = (site: string, members: readonly string[]): string =>
   `{"assets":[{"type":"repository","value":"${site}"}],"tool":{"name":"t"},${members.join()}}`;
 
