@@ -95,7 +95,7 @@ export class TallyKeeper {
     return [...this.#unfinished];
   }
 
-  /** What a file wrote to its standard output and error. */
+  /** The text that a file wrote to its standard output and error. */
   outputOf(file: string): string {
     return this.#output.get(file) ?? '';
   }

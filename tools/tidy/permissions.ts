@@ -1,8 +1,8 @@
-// What a file may import, by its place and its suffix: the table of ARCHITECTURE.md ("a suffix is a
-// permission") as code. Type-only imports count like others across packages and for libraries (a
-// type from Kysely in a route means that the route thinks about SQL). Between our own files of the
-// server they are free for the pure files and the queries, which need the shapes that others
-// declare.
+// Decides what a file may import, by its place and its suffix: the table of ARCHITECTURE.md ("a
+// suffix is a permission") as code. Type-only imports count like others across packages and for
+// libraries (a type from Kysely in a route means that the route thinks about SQL). Between our own
+// files of the server they are free for the pure files and the queries, which need the shapes that
+// others declare.
 
 import path from 'node:path';
 import {

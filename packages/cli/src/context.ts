@@ -1,5 +1,5 @@
-// What a running command works with: the server behind `operator` and `runner`, and the printer.
-// Made once for each run of the program.
+// The tools of a running command: the server behind `operator` and `runner`, and the printer. Made
+// once for each run of the program.
 
 import {
   ApiError,

@@ -6,7 +6,7 @@
 export interface ErrorDefinition {
   readonly status: number;
   readonly title: string;
-  /** What the caller should do, in one or two sentences. */
+  /** Tells the caller what to do, in one or two sentences. */
   readonly action: string;
   /** The level at which the server logs it. */
   readonly log: 'debug' | 'info' | 'warn' | 'error';

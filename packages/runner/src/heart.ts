@@ -14,8 +14,8 @@ export interface Tool {
 }
 
 /**
- * What a runner says it has. Commands that ask for something are offered only to runners that
- * announce it.
+ * The properties that a runner announces. Commands that ask for something are offered only to
+ * runners that announce it.
  */
 export interface Announced {
   readonly name: string;

@@ -12,7 +12,7 @@ import { type ReportAbout, uploadOf } from './report.ts';
 import { retrying } from './retry.ts';
 import type { ResultEntry } from './spool.ts';
 
-/** What a handler gets beside its command. */
+/** The context that a handler gets beside its command. */
 export interface JobContext {
   /** Aborts when an operator cancels the command, its lease is lost, or the runner must end now. */
   readonly signal: AbortSignal;

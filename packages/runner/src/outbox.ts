@@ -1,6 +1,6 @@
-// What a runner has to hand over: results of commands and reports. Each is kept in the spool, if
-// there is one, and sent until the server has answered for good; an outage or a restart of either
-// side loses nothing and doubles nothing.
+// Holds everything that a runner has to hand over: results of commands and reports. Each is kept in
+// the spool, if there is one, and sent until the server has answered for good; an outage or a
+// restart of either side loses nothing and doubles nothing.
 
 import { ApiError, endpoints, type Receipt } from '@muster/contract';
 import type { Connection } from './connection.ts';

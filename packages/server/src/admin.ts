@@ -22,7 +22,7 @@ export interface AdminRequest {
 export interface AdminResult {
   /** Shown once. */
   readonly secret: string;
-  /** What the secret is for, in words for people. */
+  /** The purpose of the secret, in words for people. */
   readonly text: string;
 }
 

@@ -18,7 +18,7 @@ export const Progress = Type.Object({
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 50, description });
 
-/** What the command asks of the runner that takes it: the runner must have all of it. */
+/** The requirements of the command: the runner that takes it must meet all of them. */
 const NewTarget = Type.Object(
   {
     labels: Type.Optional(Labels),

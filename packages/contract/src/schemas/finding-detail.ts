@@ -1,7 +1,7 @@
-// What a finding page shows beside the columns: one shape for findings from SARIF and from CTIS. It
-// is stored as JSON; texts in it are cleaned and bounded, credentials and values of secrets are
-// masked. An absent member means "not said". Objects that only CTIS has keep their CTIS member
-// names (CTIS 1.0-1.6 §2).
+// The detail of a finding, which its page shows beside the columns: one shape for findings from
+// SARIF and from CTIS. It is stored as JSON; texts in it are cleaned and bounded, credentials and
+// values of secrets are masked. An absent member means "not said". Objects that only CTIS has keep
+// their CTIS member names (CTIS 1.0-1.6 §2).
 
 type Bag = Readonly<Record<string, unknown>>;
 

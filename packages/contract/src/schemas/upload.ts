@@ -87,7 +87,7 @@ export const UploadAccepted = Type.Object(
 
 const said = Nullable(Type.String());
 
-/** What a CTIS report says that it looked at. */
+/** The parts of the asset that a CTIS report says were looked at. */
 const RunScope = Type.Object({
   type: said,
   name: said,

@@ -85,7 +85,8 @@ const refuse = (code: ErrorCode): Decision => ({ kind: 'refuse', code });
 const repeat: Decision = { kind: 'repeat' };
 
 /**
- * What a runner's call does to a command in this state. Total: every state and event has an answer.
+ * Decides the effect of a runner's call on a command in this state. Total: every state and event
+ * has an answer.
  */
 export function decide(
   state: CommandState,
@@ -231,7 +232,9 @@ const hasAttempts = ({
 }: Pick<CommandState, 'attempt' | 'released' | 'maxAttempts'>): boolean =>
   attempt - released < maxAttempts;
 
-/** What the end of a lease does: the command returns to the queue (its pin is kept), or ends. */
+/**
+ * Decides the effect of a lease's end: the command returns to the queue (its pin is kept), or ends.
+ */
 export function decideLoss(
   state: Pick<CommandState, 'attempt' | 'released' | 'maxAttempts' | 'cancelRequested'>,
 ): { to: CommandStatus; reason: string | null } {

@@ -85,7 +85,10 @@ const progressOf = (row: CommandRow) => ({
   at: isoTime(row.progress_at ?? 0),
 });
 
-/** What the operator asked for; requirements that follow from the payload are not repeated. */
+/**
+ * The target as the operator asked for it; requirements that follow from the payload are not
+ * repeated.
+ */
 function targetView(text: string | null): Command['target'] {
   const target = parseTarget(text);
   if (target === null) return null;

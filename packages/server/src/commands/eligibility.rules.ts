@@ -5,7 +5,7 @@
 
 import type { WaitingReason } from '@muster/contract';
 
-/** What a command asks of the runner that takes it; stored in `command.target`. */
+/** The requirements of a command on the runner that takes it; stored in `command.target`. */
 export interface Target {
   readonly labels?: Readonly<Record<string, string>>;
   readonly tools?: readonly string[];
@@ -91,7 +91,7 @@ function freeSlots(reported: Members, held: number): number | null {
   return Math.max(0, total - held - besides);
 }
 
-/** What the runner lacks; empty: the runner may take the command. */
+/** The requirements that the runner lacks; empty: the runner may take the command. */
 export function lacks(profile: Profile, target: Target | null): WaitingReason[] {
   if (target === null) return [];
   const reasons: WaitingReason[] = [];

@@ -135,8 +135,8 @@ function neverDue(): Problem {
 }
 
 /**
- * What the operator asks for, and what the payload needs: agents fail a scan whose scanner they
- * don't have (RP §5.7).
+ * The requirements that the operator gives, and those of the payload: agents fail a scan whose
+ * scanner they don't have (RP §5.7).
  */
 function targetOf({ type, payload, target }: NewCommand): Target {
   const named = (member: string): string | undefined => {

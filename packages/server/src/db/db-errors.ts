@@ -1,5 +1,5 @@
-// What a failed statement means, the same for both databases: a small union instead of two sets of
-// codes. Stories ask `uniqueViolation` where a conflict is expected, http/problems.ts asks
+// The meaning of a failed statement, the same for both databases: a small union instead of two sets
+// of codes. Stories ask `uniqueViolation` where a conflict is expected, http/problems.ts asks
 // `isUnavailable`, transaction.ts asks `isRetryable`. An error without a kind here is a defect.
 // Sources: sqlite.org/rescode.html; PostgreSQL 18 manual, appendix A.
 

@@ -1,6 +1,6 @@
-// What a node remembers of one runner between two flushes: heartbeats are taken in, and rows are
-// printed from it. An entry is changed in place, because every call of the runner needs it. Called
-// by presence.ts.
+// The memory of one runner that a node keeps between two flushes: heartbeats are taken in, and rows
+// are printed from it. An entry is changed in place, because every call of the runner needs it.
+// Called by presence.ts.
 
 import { limits } from '@muster/contract';
 import type { TenantId } from '../lib/ids.ts';

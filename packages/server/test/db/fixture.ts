@@ -10,7 +10,7 @@ import type { Insertable } from 'kysely';
 import type { Database, Db } from '../../src/db/db.ts';
 import type { AssetTable, FindingTable } from '../../src/db/tables.ts';
 
-/** What a backend's test file hands to the conformance suite. */
+/** The database that a backend's test file hands to the conformance suite. */
 export interface Opened {
   /** Open and migrated. */
   readonly database: Database;

@@ -26,7 +26,7 @@ export interface Place {
   readonly category: string;
 }
 
-/** What the scanners see at one time. */
+/** The codebase as the scanners see it at one time. */
 export interface Sight {
   readonly places: readonly Place[];
   readonly defects: readonly Defect[];

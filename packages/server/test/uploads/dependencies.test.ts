@@ -59,7 +59,7 @@ for (const backend of BACKENDS) {
       });
     const upload = async (body: string | Buffer): Promise<Fields> => ok(await post(body), 201);
     const get = async (path: string): Promise<Fields> => await look(world, world.own.viewer, path);
-    /** All components of the site's asset, by name. */
+    /** All components of the asset, by name. */
     const componentsOf = async (site: string): Promise<Map<string, Fields>> => {
       const { items } = await get(`/api/v1/assets?value=${site}`);
       const [asset] = items as Fields[];

@@ -24,7 +24,7 @@ import { SharingDriver } from '../sharing-driver.ts';
 import { type OpenTransaction, runTogether, runTransaction } from '../transaction.ts';
 import { assertStorable, exactNumber } from '../values.ts';
 
-/** What an ingest worker needs to open the same database. */
+/** The parameters with which an ingest worker opens the same database. */
 export interface PostgresWorkerData {
   readonly kind: 'postgres';
   readonly url: string;
@@ -215,8 +215,8 @@ class PostgresDatabase implements Database {
 }
 
 /**
- * What is known of every physical connection: which tenant's rows its session shows, and which
- * texts it has prepared.
+ * Knows of every physical connection which tenant's rows its session shows, and which texts it has
+ * prepared.
  */
 class Sessions {
   readonly #scopes = new WeakMap<PoolClient, string>();

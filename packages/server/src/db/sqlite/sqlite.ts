@@ -27,7 +27,7 @@ import { SharingDriver } from '../sharing-driver.ts';
 import { type OpenTransaction, runTogether, runTransaction } from '../transaction.ts';
 import { assertStorable } from '../values.ts';
 
-/** What an ingest worker needs to open the same database. */
+/** The parameters with which an ingest worker opens the same database. */
 export interface SqliteWorkerData {
   readonly kind: 'sqlite';
   readonly path: string;
