@@ -1,11 +1,12 @@
-// Rules of form: names that mean something, a comment that opens each file, no code in comments, no
-// test that silences the others, short handlers. The lengths of files and functions are oxlint's
-// (.oxlintrc.json).
+// Rules of form: names that mean something, a comment that opens each file, narrow comments in
+// plain word order, no code in comments, no test that silences the others, short handlers. The
+// lengths of files and functions are oxlint's (.oxlintrc.json).
 
 import { type Node, parseSync, Visitor } from 'oxc-parser';
 import { dottedName } from './determinism.ts';
 import {
   type Comment,
+  commentBlocks,
   isScript,
   isSource,
   lineAt,
@@ -26,6 +27,13 @@ const SHARED_BY_FORMATS = 'ingest/formats/common/';
 
 /** "About ten lines a handler": ten lines of steps, and the lines that open and close it. */
 const HANDLER_LINES_MAX = 14;
+
+/** The width to which the formatter breaks code; the formatter leaves comments as they are. */
+const COMMENT_COLUMNS_MAX = 100;
+
+/** The beginning of a sentence that puts the object, or a clause, before the subject. */
+const OBJECT_FIRST =
+  /(?<=^|[.!?] )(?:Of|What) (?:each|every|all|the|a|an|many|several|is|was|has|stays) \S+/g;
 
 /** No file, folder or declaration has a name that names nothing. */
 export function emptyNames(file: SourceFile): Violation[] {
@@ -64,6 +72,34 @@ export function openingComment(file: SourceFile): Violation[] {
   const text = file.text.replace(/^#!.*\n/, '').trimStart();
   if (text.startsWith(isSql ? '--' : '//') || (!isSql && text.startsWith('/*'))) return [];
   return [violationAt(file, 0, 'the file opens without a comment that says what it is for')];
+}
+
+/** A comment is no wider than code: a line that runs past the edge is read by nobody. */
+export function wideComments(file: SourceFile): Violation[] {
+  if (!isScript(file)) return [];
+  const found = new Map<number, Violation>();
+  for (const { start, end } of parsed(file).comments) {
+    const lineStart = file.text.lastIndexOf('\n', start - 1) + 1;
+    const first = lineAt(file, start);
+    for (const [at, text] of file.text.slice(lineStart, end).split('\n').entries()) {
+      if (text.length <= COMMENT_COLUMNS_MAX) continue;
+      const message = `a comment of ${text.length} columns (at most ${COMMENT_COLUMNS_MAX})`;
+      found.set(first + at, { path: file.path, line: first + at, message });
+    }
+  }
+  return [...found.values()];
+}
+
+/**
+ * A comment is written subject, verb, object: "the rank of each row", not "of each row its rank".
+ */
+export function invertedSentences(file: SourceFile): Violation[] {
+  if (!isScript(file)) return [];
+  return commentBlocks(file).flatMap(({ text, offset }) =>
+    [...text.matchAll(OBJECT_FIRST)].map(([words]) =>
+      violationAt(file, offset, `"${words} …": begin the sentence with its subject`),
+    ),
+  );
 }
 
 /** Code that isn't run isn't kept: git remembers it. */
