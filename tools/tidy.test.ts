@@ -9,8 +9,10 @@ import {
   commentedOutCode,
   emptyNames,
   exclusiveTests,
+  invertedSentences,
   openingComment,
   shortHandlers,
+  wideComments,
 } from './tidy/conventions.ts';
 import { clockAndChance, dialectTests, purity } from './tidy/determinism.ts';
 import {
@@ -20,7 +22,7 @@ import {
   resolvedHosts,
 } from './tidy/documents.ts';
 import { databaseHomes, packagePermissions, suffixPermissions } from './tidy/permissions.ts';
-import { circles, crowdedFolders, upwardImports } from './tidy/rooms.ts';
+import { circles, crowdedFolders, falseCallers, upwardImports } from './tidy/rooms.ts';
 import { describe, type FileRule, listFiles, readTexts, type Violation } from './tidy/source.ts';
 import { threadsWithoutSchemas } from './tidy/threads.ts';
 
@@ -42,6 +44,9 @@ const FILE_RULES: Record<string, FileRule> = {
   'a handler has about ten lines': shortHandlers,
   'no file, folder, function or type is named after nothing': emptyNames,
   'every source, tool and migration opens with a comment': openingComment,
+  'no comment runs past 100 columns': wideComments,
+  'a comment begins its sentences with their subject': invertedSentences,
+  'a comment that says who calls a file is right': (file) => falseCallers(file, files),
   'there is no commented-out code': commentedOutCode,
   'no test switches the others off': exclusiveTests,
   'a document names files that are there': (file) => missingFiles(file, everyPath),
