@@ -1,5 +1,5 @@
-// Proves the test browser itself: it starts without any system package, runs a page's script, draws it, and
-// reaches nothing but the loopback.
+// Proves the test browser itself: it starts without any system package, runs a page's script, draws
+// the page, and reaches nothing but the loopback.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,9 +1,10 @@
-// A real Chromium for tests, from npm and nothing else: `@sparticuz/chromium` carries the headless shell and the
-// few shared libraries that a bare system lacks, packed with Brotli for AWS Lambda. Its own starter unpacks only
-// there, and to fixed names that two processes would share half-written; so we unpack: once per test run, into the
-// run's folder (see global-setup.ts), under a name that appears only when it is complete.
-// Elsewhere than on Linux x64, MUSTER_CHROMIUM names a Chromium; without it, `browserMissing` is the skip reason.
-// Called by the console's tests.
+// A real Chromium for tests, from npm and nothing else: `@sparticuz/chromium` carries the headless
+// shell and the few shared libraries that a bare system lacks, packed with Brotli for AWS Lambda.
+// Its own starter unpacks only there, and to fixed names that two processes would share
+// half-written. So this file unpacks: once per test run, into the run's folder (see
+// global-setup.ts), under a name that appears only when it is complete. Elsewhere than on Linux
+// x64, MUSTER_CHROMIUM names a Chromium; without it, `browserMissing` gives the reason for the
+// skip.
 
 import fs from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
@@ -19,16 +20,17 @@ import {
 } from 'playwright-core';
 import { untar } from './untar.ts';
 
-/** Where the global setup leaves the folder that all test files of a run share. */
+/** The variable in which the global setup leaves the folder that all test files of a run share. */
 export const RUN_FOLDER_VARIABLE = 'MUSTER_TEST_RUN_FOLDER';
 
-/** Path of the Chromium to use instead of the packed one. */
+/** The path of the Chromium to use instead of the packed one. */
 const CHROMIUM_VARIABLE = 'MUSTER_CHROMIUM';
 
 const LAUNCH_ARGUMENTS = [
-  // Chromium's sandbox refuses root, and needs namespaces that containers withhold. Only our own pages are opened.
+  // Chromium's sandbox refuses root, and needs namespaces that containers withhold. Only our own
+  // pages are opened.
   '--no-sandbox',
-  // No screen, no GPU: without this it looks for a driver first.
+  // No screen, no GPU: without this option Chromium looks for a driver first.
   '--disable-gpu',
   // Not a packet beyond the page under test: no updates, no lists, no certificate look-ups.
   '--disable-background-networking',
@@ -36,19 +38,20 @@ const LAUNCH_ARGUMENTS = [
   '--disable-domain-reliability',
   '--disable-sync',
   '--no-pings',
-  // Any name but the loopback fails at once, even for a page that asks for a font or a picture from outside.
+  // Any name but the loopback fails at once, even for a page that asks for a font or a picture from
+  // outside.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
 ];
 
 export interface TestBrowser {
   /** A page in a context of its own: cookies and storage start empty. */
   newPage(options?: BrowserContextOptions): Promise<Page>;
-  /** Closes every page, the browser, and what was unpacked for it alone. */
+  /** Closes every page and the browser, and removes the files that were unpacked for it alone. */
   close(): Promise<void>;
 }
 
 /**
- * Why there is no browser on this machine, or `false` when there is one: made for `test(title, { skip:
+ * Why there is no browser on this machine, or `false` when there is one. For `test(title, { skip:
  * browserMissing() }, …)`, so that the run prints the reason.
  */
 export function browserMissing(): string | false {
@@ -60,7 +63,9 @@ export function browserMissing(): string | false {
   );
 }
 
-/** Starts a browser; about 0.1 s, and 2.5 s more for the first one of a run. The caller closes it. */
+/**
+ * Starts a browser; about 0.1 s, and 2.5 s more for the first one of a run. The caller closes it.
+ */
 export async function openBrowser(): Promise<TestBrowser> {
   const missing = browserMissing();
   if (missing !== false) throw new Error(missing);
@@ -110,8 +115,9 @@ async function findChromium(ownFolder: string): Promise<Chromium> {
 }
 
 /**
- * Unpacks into `<shared>/chromium` and returns that path. Test files run at the same time: each unpacks under a
- * name of its own and renames; whoever is second finds the place taken and drops its copy.
+ * Unpacks into `<shared>/chromium` and returns that path. Test files run at the same time: each
+ * unpacks under a name of its own and renames; the second one finds the place taken and drops its
+ * copy.
  */
 async function unpackOnce(shared: string): Promise<string> {
   const place = path.join(shared, 'chromium');
@@ -127,7 +133,10 @@ async function unpackOnce(shared: string): Promise<string> {
   return place;
 }
 
-/** Chromium itself (200 MB), the libraries named after the Lambda image `al2023`, and one font family. */
+/**
+ * Chromium itself (200 MB), the libraries named after the Lambda image `al2023`, and one font
+ * family.
+ */
 async function unpackInto(folder: string, place: string): Promise<void> {
   const [binary, libraries, fonts] = await Promise.all(
     ['chromium.br', 'al2023.tar.br', 'fonts.tar.br'].map(decompressPacked),
@@ -138,7 +147,7 @@ async function unpackInto(folder: string, place: string): Promise<void> {
   await fs.writeFile(path.join(folder, 'chromium'), binary, { mode: 0o755 });
   await untar(libraries, path.join(folder, 'libraries'));
   await untar(fonts, path.join(folder, 'fonts'));
-  // The packed configuration points to Lambda's folders; ours to where the folder will stand.
+  // The packed configuration points to Lambda's folders; ours points to the folder's final place.
   await fs.writeFile(path.join(folder, 'fonts', 'fonts.conf'), fontConfiguration(place));
 }
 
@@ -149,7 +158,10 @@ async function decompressPacked(name: string): Promise<Buffer> {
   return promisify(brotliDecompress)(await fs.readFile(packed));
 }
 
-/** Without a family to fall back on, this Chromium's font code ends the process on a page with a text field. */
+/**
+ * The configuration of fonts. Without a family to fall back on, this Chromium's font code ends the
+ * process on a page with a text field.
+ */
 function fontConfiguration(folder: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

@@ -1,9 +1,10 @@
-// `npm test`: types, lint, format and tests, each in a section of its own, all of them run whatever fails. Fails
-// when one of them failed, or when fewer tests ran than the floor in test-floor.json: a suite that silently lost
-// its files shall not be green. The very last line is `N passed, N failed, N skipped`.
+// `npm test`: types, lint, format and tests, each in a section of its own; all of them run,
+// whatever fails. Fails when one of them failed, or when fewer tests ran than the floor in
+// test-floor.json: a suite that silently lost its files must not be green. The very last line
+// counts passed, failed and skipped.
 //
 //   npm test                               everything
-//   npm test -- packages/server/test/db    the tests under these paths only: no static checks, no floor
+//   npm test -- packages/server/test/db    only the tests under these paths, no checks, no floor
 //   npm test -- <path> --test-name-pattern=durable    and further options of `node --test`
 
 import { spawn } from 'node:child_process';
@@ -17,10 +18,16 @@ import { TALLY_VARIABLE } from './test-reporter.ts';
 
 const TEST_GLOBS = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 
-/** Test files at a time: they wait for databases and browsers about as much as they compute. */
+/**
+ * Test files that run at a time: they wait for databases and browsers about as much as they
+ * compute.
+ */
 const TEST_CONCURRENCY = 4;
 
-/** The longest, in this order, begin first: one that began last would be waited for alone. */
+/**
+ * The longest files begin first, in this order: a long file that began last would be waited for
+ * alone.
+ */
 const LONG_FIRST = ['/sim/sim.test.ts', '/crash-points.test.ts', '/test/e2e/', '/poison.test.ts'];
 
 /** A section of the static part: programs of node_modules/.bin with their arguments. */
@@ -29,7 +36,7 @@ interface Section {
   programs: string[][];
 }
 
-/** One of tsc's checkers alone: each of several would work out for itself what the types of the schemas come to. */
+/** A single checker of tsc: each of several would compute the types of the schemas for itself. */
 const TSC = ['tsc', '--noEmit', '--checkers', '1'];
 
 const SECTIONS: Section[] = [
@@ -61,7 +68,10 @@ async function main(given: string[]): Promise<number> {
   return failed.length > 0 ? 1 : 0;
 }
 
-/** Runs the programs of all sections side by side, then shows what they said; the titles of those that failed. */
+/**
+ * Runs the programs of all sections side by side, then shows their output. Returns the titles of
+ * the failed sections.
+ */
 async function runSections(): Promise<string[]> {
   const runs = SECTIONS.map(async ({ programs }) => await Promise.all(programs.map(runCollected)));
   const failed: string[] = [];
@@ -74,14 +84,16 @@ async function runSections(): Promise<string[]> {
   return failed;
 }
 
-/** Runs a program of node_modules/.bin and keeps what it says; the code is 1 when a signal ended it. */
+/**
+ * Runs a program of node_modules/.bin and keeps its output; the code is 1 when a signal ended it.
+ */
 async function runCollected([name = '', ...args]: string[]): Promise<{
   code: number;
   output: string;
 }> {
   const child = spawn(path.join('node_modules', '.bin', name), args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // As TSC: the linter, in Go too, makes a checker for each processor that it is given.
+    // As for TSC: the linter, also in Go, makes a checker for each processor that it is given.
     env: { ...process.env, GOMAXPROCS: '1' },
   });
   let output = '';
@@ -94,7 +106,10 @@ async function runCollected([name = '', ...args]: string[]): Promise<{
   return { code: typeof code === 'number' ? code : 1, output };
 }
 
-/** Runs the test files and returns the reporter's counts; a run that broke down counts as one more failure. */
+/**
+ * Runs the test files and returns the reporter's counts; a run that broke down counts as one more
+ * failure.
+ */
 async function runTests(given: string[]): Promise<Counts> {
   heading('tests');
   const options = given.filter((argument) => argument.startsWith('-'));
@@ -114,7 +129,8 @@ async function runTests(given: string[]): Promise<Counts> {
         ...options,
         ...files,
       ],
-      // A hundred processes read the same sources: the first compiles them, the others take the code from here.
+      // A hundred processes read the same sources: the first compiles them, the others take the
+      // compiled code from here.
       { [TALLY_VARIABLE]: tallyFile, NODE_COMPILE_CACHE: path.join(folder, 'compiled') },
     );
     const counts = existsSync(tallyFile)

@@ -1,6 +1,7 @@
-// Completes package-lock.json after `npm install`: a registry mirror that lacks packages for other platforms makes npm
-// leave them out of the lock, and `npm ci` then refuses the lock as out of step. Their entries need no more than
-// version, platform and the flags npm sets; they are never installed here. Run: npm run lock.
+// Completes package-lock.json after `npm install`: with a registry mirror that lacks packages for
+// other platforms, npm leaves them out of the lock, and `npm ci` then refuses the lock as out of
+// step. Their entries need no more than version, platform and the flags that npm sets; they are
+// never installed here. Run: npm run lock.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -43,7 +44,10 @@ const CPU = [
   'wasm32',
 ];
 
-/** What a platform package runs on, read from its name (`…-linux-x64-musl`); null: the name doesn't say. */
+/**
+ * The systems that a platform package runs on, read from its name (`…-linux-x64-musl`); null: the
+ * name doesn't say.
+ */
 export function platformOf(name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> | null {
   const words = name.slice(name.lastIndexOf('/') + 1).split('-');
   const cpu = words
@@ -58,7 +62,10 @@ export function platformOf(name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> | n
   return { os: [os], cpu: [cpu], ...(libc === null ? {} : { libc }) };
 }
 
-/** Adds what is missing; returns the names that were added. Throws for an optional package whose platform is unclear. */
+/**
+ * Adds the missing entries and returns their names. Throws for an optional package whose platform
+ * is unclear.
+ */
 export function completeLock(lock: Lock): string[] {
   const added: string[] = [];
   for (const entry of Object.values(lock.packages)) {

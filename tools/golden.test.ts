@@ -1,4 +1,5 @@
-// The golden comparison: passes on equal text, fails with a diff that names the way out, writes when told to.
+// The golden comparison passes on equal text, fails with a diff that says what to do, and writes
+// when told to.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

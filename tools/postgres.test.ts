@@ -1,5 +1,5 @@
-// Proves the test database itself: fresh, real, owned by a role that row-level security binds, and durable only
-// when asked; and that a cluster doesn't outlive its starter, whatever ends it.
+// Proves the test database itself: fresh, real, owned by a role that row-level security binds, and
+// durable only when asked. A cluster doesn't outlive its starter, whatever ends the starter.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -78,7 +78,7 @@ test('a cluster ends when its starter is killed', async () => {
   const [adminUrl] = await once(createInterface({ input: starter.stdout }), 'line');
   const client = new pg.Client({ connectionString: String(adminUrl) });
   await client.connect();
-  // The connection reports its loss as an error; that it is lost is what is asserted.
+  // The connection reports its loss as an error; the test asserts that loss.
   const cut = new Promise((resolve) => client.on('error', resolve));
   starter.kill('SIGKILL');
   await cut;

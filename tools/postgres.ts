@@ -1,8 +1,8 @@
-// The real PostgreSQL 18 for tests and benchmarks: one throw-away cluster per call, nothing kept outside the
-// temporary folder. The work is done by a keeper process (postgres-keeper.ts) that holds the cluster for as long
-// as our end of its standard input is open. So the cluster goes when `stop` is called, and also when this process
-// dies of anything, SIGKILL included: there is no exit hook to forget.
-// Called by global-setup.ts (once per test run), by tests through `testDatabaseUrl`, and by the benchmarks.
+// The real PostgreSQL 18 for tests and benchmarks: one throw-away cluster per call, nothing kept
+// outside the temporary folder. A keeper process (postgres-keeper.ts) does the work; it holds the
+// cluster for as long as our end of its standard input is open. So the cluster goes when `stop` is
+// called, and also when this process dies of anything, SIGKILL included: there is no exit hook to
+// forget. A test run starts one (global-setup.ts); tests use it through `testDatabaseUrl`.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -12,35 +12,51 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
-/** Where the global setup leaves the administrator's URL for the test processes, which inherit its environment. */
+/**
+ * The variable in which the global setup leaves the administrator's URL for the test processes,
+ * which inherit it.
+ */
 export const ADMIN_URL_VARIABLE = 'MUSTER_TEST_POSTGRES';
 
-/** Owns every test database; no superuser, so that row-level security and privileges are felt as in production. */
+/**
+ * Owns every test database; no superuser, so that row-level security and privileges act as in
+ * production.
+ */
 const OWNER_ROLE = 'muster_owner';
 
 const KEEPER_PATH = fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url));
 
 export interface PostgresOptions {
-  /** True for benchmarks: fsync, full page writes and synchronous commits as in production. False for tests. */
+  /**
+   * True for benchmarks: fsync, full page writes and synchronous commits as in production. False
+   * for tests.
+   */
   durable: boolean;
 }
 
 export interface Postgres {
-  /** URL of the superuser on the database `postgres`; loopback only, with a password made for this cluster. */
+  /**
+   * URL of the superuser on the database `postgres`; loopback only, with a password made for this
+   * cluster.
+   */
   adminUrl: string;
   /** Ends the cluster and removes its folder; may be called more than once. */
   stop(): Promise<void>;
 }
 
-/** Starts a cluster and resolves once it accepts connections; rejects with PostgreSQL's own words if it can't. */
+/**
+ * Starts a cluster and resolves once it accepts connections; rejects with PostgreSQL's own words if
+ * it can't.
+ */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const password = randomBytes(16).toString('hex');
   const keeper = spawn(process.execPath, [KEEPER_PATH], {
-    // Its own process group: a Ctrl-C ends us, and our end is what tells the keeper to clean up.
+    // Its own process group: a Ctrl-C ends us, and the end of our pipe tells the keeper to clean
+    // up.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // A keeper that is gone already is reported when it closes, with what it said.
+  // A keeper that is gone already is reported when it closes, with its output.
   keeper.stdin.on('error', () => undefined);
   keeper.stdin.write(`${JSON.stringify({ password, durable: options.durable })}\n`);
   const port = await reportedPort(keeper);
@@ -52,13 +68,15 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     await postgres.stop();
     throw error;
   }
-  // A caller that is done without calling `stop` shall not be kept alive by the keeper.
+  // The keeper must not keep a caller alive that ends without calling `stop`.
   keeper.unref();
   if (keeper.stdin instanceof Socket) keeper.stdin.unref();
   return postgres;
 }
 
-/** The fresh, empty database of a test: owned by a role without privileges, gone with the cluster. */
+/**
+ * The fresh, empty database of a test: owned by a role without privileges, gone with the cluster.
+ */
 export async function testDatabaseUrl(): Promise<string> {
   const adminUrl = process.env[ADMIN_URL_VARIABLE];
   if (adminUrl === undefined) {
@@ -70,7 +88,10 @@ export async function testDatabaseUrl(): Promise<string> {
   return createDatabase(adminUrl);
 }
 
-/** Creates a database with a name of its own on the cluster of `adminUrl`; returns the URL of its owner. */
+/**
+ * Creates a database with a name of its own on the cluster of `adminUrl`; returns the URL of its
+ * owner.
+ */
 export async function createDatabase(adminUrl: string): Promise<string> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asAdmin(adminUrl, (client) =>
@@ -83,7 +104,8 @@ export async function createDatabase(adminUrl: string): Promise<string> {
 }
 
 async function createOwnerRole(adminUrl: string, password: string): Promise<void> {
-  // The password is ours and hexadecimal: `create role` takes no parameters.
+  // The password is ours and hexadecimal, so it may be spliced in: `create role` takes no
+  // parameters.
   await asAdmin(adminUrl, (client) =>
     client.query(`create role ${OWNER_ROLE} login nosuperuser nobypassrls password '${password}'`),
   );
@@ -105,7 +127,10 @@ type Keeper = ChildProcess & {
   stderr: NonNullable<ChildProcess['stderr']>;
 };
 
-/** The one line that the keeper prints when the cluster is ready; its standard error when it ends instead. */
+/**
+ * The one line that the keeper prints when the cluster is ready; its standard error when it ends
+ * instead.
+ */
 async function reportedPort(keeper: Keeper): Promise<number> {
   let complaint = '';
   keeper.stderr.setEncoding('utf8').on('data', (text: string) => {

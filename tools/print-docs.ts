@@ -1,6 +1,6 @@
-// Prints what the code says into the documents that repeat it: openapi.json, docs/errors.md, and the diagrams
-// of states and the drawing of the rooms in ARCHITECTURE.md. Run by `npm run print-docs`; test/docs/printed.test.ts of the server proves that the prints
-// that are checked in are fresh.
+// Prints what the code says into the documents that repeat it: openapi.json, docs/errors.md, and
+// the diagram of command states in ARCHITECTURE.md. Run by `npm run print-docs`;
+// test/docs/printed.test.ts of the server proves that the checked-in prints are fresh.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -17,14 +17,14 @@ import { drawnRooms } from './print-rooms.ts';
 const ROOT = new URL('../', import.meta.url);
 const REWRITE = 'npm run print-docs';
 
-/** A document and what it has to hold. */
+/** A document and the text that it must hold. */
 export interface Printed {
   /** Relative to the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Everything that is printed, as it has to be now. */
+/** All printed documents, as they must be now. */
 export function printedDocuments(): Printed[] {
   return [
     {
@@ -36,7 +36,7 @@ export function printedDocuments(): Printed[] {
   ];
 }
 
-// ---------------------------------------------------------------- docs/errors.md
+// ---- docs/errors.md
 
 function errorsPage(): string {
   const codes = (Object.keys(errors) as ErrorCode[]).sort(
@@ -85,7 +85,7 @@ function errorSection(code: ErrorCode): string[] {
   ];
 }
 
-// ---------------------------------------------------------------- ARCHITECTURE.md
+// ---- The states of a command.
 
 const END = '<!-- end of print -->';
 

@@ -1,4 +1,5 @@
-// What test-hooks.ts promises: promises are not followed, and an error that no test awaits fails its file and is told.
+// test-hooks.ts keeps its promises: promises are not followed, and an error that no test awaits
+// fails its file and is told.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -10,7 +11,7 @@ import { test } from 'node:test';
 
 const HOOKS = path.join(import.meta.dirname, 'test-hooks.ts');
 
-/** How a test file with one test ends whose body this is. */
+/** How a test file ends whose one test has this body. */
 async function runBody(body: string): Promise<{ code: unknown; written: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'muster-hooks-'));
   const file = path.join(folder, 'one.test.mjs');

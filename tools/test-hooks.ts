@@ -1,13 +1,17 @@
-// Loaded by every test process before its test file (--import in check.ts). Node's test runner follows every promise, only
-// to name the test that an error belongs to which nobody awaits; in tests that do much at once this costs a third of
-// their processor time. Here it doesn't: such an error ends its file at once, which fails, and is printed with its stack.
+// Loaded by every test process before its test file (--import in check.ts). Node's test runner
+// follows every promise, only to name the test to which an unawaited error belongs; in tests that
+// do much at once this costs a third of their processor time. This file switches that off: such an
+// error ends its file at once, which fails, and is printed with its stack.
 
 import hooks, { type AsyncHook, type HookCallbacks } from 'node:async_hooks';
 import process from 'node:process';
 
 const { createHook } = hooks;
 
-/** The one that the test runner makes, when a test file first imports it; later ones are the file's own. */
+/**
+ * The hook that the test runner makes, when a test file first imports it; later hooks are the
+ * file's own.
+ */
 function createRunnersHook(callbacks: HookCallbacks): AsyncHook {
   Object.assign(hooks, { createHook });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {

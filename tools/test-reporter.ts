@@ -1,22 +1,27 @@
-// The reporter of `npm test`: one line per test file, and at the end every failure in full with what its file had
-// written, and every skipped test with its reason. Leaves the tally as JSON for check.ts, which knows the floor.
-// Also the one guard against a run that hangs: it names the files that never ended. Runs in the test runner's
-// process, named by --test-reporter in check.ts.
+// The reporter of `npm test`: one line per test file, and at the end every failure in full with the
+// output of its file, and every skipped test with its reason. Leaves the tally as JSON for
+// check.ts, which knows the floor. This is also the one guard against a run that hangs: it names
+// the files that never ended. Runs in the test runner's process; check.ts names it with
+// --test-reporter.
 
 import { writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { type FileTally, TallyKeeper, type TestEvent } from './test-tally.ts';
 
-/** Where check.ts wants the tally written. */
+/** The variable that names the file for the tally. */
 export const TALLY_VARIABLE = 'MUSTER_TEST_TALLY';
 
 /**
- * Silence of the whole run after which it is ended. No verdict on a slow test: the slowest here takes under a
- * minute on a loaded machine, and nobody should wait longer for a hang that will not end.
+ * The silence of the whole run after which the run is ended. This is no verdict on a slow test: the
+ * slowest here takes under a minute on a loaded machine, and nobody should wait longer for a hang
+ * that will not end.
  */
 const SILENCE_MAX_MS = 5 * 60_000;
 
-/** Consumes the events of a run and yields the text to print; the shape that `--test-reporter` asks for. */
+/**
+ * Consumes the events of a run and yields the text to print, in the shape that `--test-reporter`
+ * asks for.
+ */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const isNarrowed = process.execArgv.some((argument) =>
     argument.startsWith('--test-name-pattern'),
@@ -63,7 +68,10 @@ function* skips(keeper: TallyKeeper): Generator<string> {
   }
 }
 
-/** SIGINT to ourselves: Node then ends the test processes, tears down and reports what it has. */
+/**
+ * Sends SIGINT to this process: Node then ends the test processes, tears down and reports what it
+ * has.
+ */
 function endHangingRun(keeper: TallyKeeper): void {
   const suspects = inspect(keeper.unfinished, { breakLength: 80 });
   process.stderr.write(`\nno test event for ${SILENCE_MAX_MS / 1000} s; not ended: ${suspects}\n`);

@@ -1,4 +1,5 @@
-// The tally against events as Node 26 sends them, above all where it is stricter than Node.
+// The tally against events as Node 26 sends them, above all where the tally is stricter than Node.
+// Every kind of end of a test and of a file has its events here.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,9 +1,10 @@
-// Turns the events of `node --test` into a tally: what passed, failed and was skipped, with the reasons. Pure: the
-// reporter (test-reporter.ts) feeds it and prints what it returns.
-// It is stricter than Node in one point: a test file that ends without having reported its tests (an early
-// `process.exit(0)`, or a file without tests) passes in Node, tests that had already run included. Here it fails.
+// Turns the events of `node --test` into a tally: what passed, failed and was skipped, with the
+// reasons. Pure: the reporter (test-reporter.ts) feeds it and prints its result. It is stricter
+// than Node in one point: a test file that ends without having reported its tests (an early
+// `process.exit(0)`, or a file without tests) passes in Node, tests that had already run included.
+// Here it fails.
 
-/** The part of a `node --test` event that is used; fields are absent where they make no sense. */
+/** The used part of a `node --test` event; fields are absent where they make no sense. */
 export interface TestEvent {
   type: string;
   data: {
@@ -22,7 +23,7 @@ export interface TestEvent {
 }
 
 export interface Failure {
-  /** Where the test stands: `path:line`. */
+  /** The place of the test: `path:line`. */
   place: string;
   title: string;
   /** The error with its stack, or what happened to the file. */
@@ -56,7 +57,7 @@ export class TallyKeeper {
   readonly #output = new Map<string, string>();
   readonly #unfinished = new Set<string>();
   readonly #root: string;
-  /** A run narrowed by test names has files in which nothing matches. */
+  /** Whether files without a matching test are fine: in a run narrowed by test names. */
   readonly #mayBeEmpty: boolean;
 
   constructor(root: string, mayBeEmpty = false) {
@@ -64,7 +65,7 @@ export class TallyKeeper {
     this.#mayBeEmpty = mayBeEmpty;
   }
 
-  /** Takes an event in; the file's counts when it was the last event of this file. */
+  /** Takes an event in; returns the file's counts when it was the last event of this file. */
   add(event: TestEvent): FileTally | undefined {
     const { type, data } = event;
     const file = this.#relative(data.entryFile ?? data.file ?? data.name ?? '?');
@@ -82,7 +83,7 @@ export class TallyKeeper {
         this.#testEnded(file, type === 'test:pass', data);
         return undefined;
       case 'test:summary':
-        // The one without a file is the sum of all.
+        // The event without a file is the sum of all.
         return data.file === undefined ? undefined : this.#finish(file);
       default:
         return undefined;
@@ -94,7 +95,7 @@ export class TallyKeeper {
     return [...this.#unfinished];
   }
 
-  /** What a file wrote to its standard output and error. */
+  /** The text that a file wrote to its standard output and error. */
   outputOf(file: string): string {
     return this.#output.get(file) ?? '';
   }
@@ -108,7 +109,7 @@ export class TallyKeeper {
       counts.skipped += 1;
       this.tally.skips.push({ place, title, reason });
     } else if (!isPass) {
-      // Its failed subtests have been counted.
+      // The failed subtests have been counted already.
       if (data.details?.error?.failureType === 'subtestsFailed') return;
       counts.failed += 1;
       this.tally.failures.push({ place, title, report: describeError(data.details?.error) });
@@ -118,7 +119,7 @@ export class TallyKeeper {
     }
   }
 
-  /** Node reports a file as a test only when it didn't report tests itself. */
+  /** Node reports a file as a test only when the file didn't report tests itself. */
   #fileEnded(file: string, isPass: boolean, data: TestEvent['data']): FileTally {
     const counts = this.#countsOf(file);
     if (!isPass || !this.#mayBeEmpty) {
@@ -156,7 +157,7 @@ function skipReason({ skip, todo }: TestEvent['data']): string | undefined {
   return typeof todo === 'string' && todo !== '' ? `to do: ${todo}` : 'to do';
 }
 
-/** The test's own error rather than the runner's wrapping of it, with the stack where there is one. */
+/** The test's own error rather than the runner's wrapper, with the stack where there is one. */
 function describeError(error: NonNullable<TestEvent['data']['details']>['error']): string {
   const inner = error?.cause ?? error;
   if (inner instanceof Error) return inner.stack ?? inner.message;

@@ -1,5 +1,6 @@
-// The house rules as a test: each of them over every file of the repository, with the place of each violation. The
-// rules and their own tests (each is shown a bad sample that it has to refuse) are in tools/tidy/.
+// The house rules as a test: each rule over every file of the repository, with the place of each
+// violation. The rules and their own tests (each is shown a bad sample that it must refuse) are in
+// tools/tidy/.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -8,8 +9,10 @@ import {
   commentedOutCode,
   emptyNames,
   exclusiveTests,
+  invertedSentences,
   openingComment,
   shortHandlers,
+  wideComments,
 } from './tidy/conventions.ts';
 import { clockAndChance, dialectTests, purity } from './tidy/determinism.ts';
 import {
@@ -20,7 +23,7 @@ import {
 } from './tidy/documents.ts';
 import { stateWords } from './tidy/machines.ts';
 import { databaseHomes, packagePermissions, suffixPermissions } from './tidy/permissions.ts';
-import { circles, crowdedFolders, upwardImports } from './tidy/rooms.ts';
+import { circles, crowdedFolders, falseCallers, upwardImports } from './tidy/rooms.ts';
 import { describe, type FileRule, listFiles, readTexts, type Violation } from './tidy/source.ts';
 import { threadsWithoutSchemas } from './tidy/threads.ts';
 
@@ -43,6 +46,9 @@ const FILE_RULES: Record<string, FileRule> = {
   'a handler has about ten lines': shortHandlers,
   'no file, folder, function or type is named after nothing': emptyNames,
   'every source, tool and migration opens with a comment': openingComment,
+  'no comment runs past 100 columns': wideComments,
+  'a comment begins its sentences with their subject': invertedSentences,
+  'a comment that says who calls a file is right': (file) => falseCallers(file, files),
   'there is no commented-out code': commentedOutCode,
   'no test switches the others off': exclusiveTests,
   'a document names files that are there': (file) => missingFiles(file, everyPath),

@@ -1,4 +1,5 @@
-// The unpacker against archives written by hand: what it must write, and what it must refuse.
+// The unpacker against archives written by hand: it writes what the archive holds, and refuses what
+// it must.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, readlink, rm, stat } from 'node:fs/promises';

@@ -1,6 +1,6 @@
-// Unpacks a tar archive held in memory into a folder: regular files, folders and symbolic links of the ustar
-// format (POSIX.1-1988, `pax` §ustar), which is all that the packages we unpack contain. Anything else is
-// refused, as is a name that would leave the folder. Called by browser.ts.
+// Unpacks a tar archive held in memory into a folder: regular files, folders and symbolic links of
+// the ustar format (POSIX.1-1988, `pax` §ustar), which is all that our unpacked packages contain.
+// Any other entry is refused, as is a name that would leave the folder. Called by browser.ts.
 
 import fs from 'node:fs/promises';
 import path from 'node:path';
@@ -51,7 +51,7 @@ async function unpackEntry(header: Buffer, content: Buffer, folder: string): Pro
   }
 }
 
-/** GNU tar says `ustar ` and keeps other things where POSIX keeps the prefix. */
+/** GNU tar writes `ustar ` and keeps other data where POSIX keeps the prefix. */
 function entryPrefix(header: Buffer): string {
   return header.toString('latin1', 257, 263) === 'ustar\0' ? field(header, 'prefix') : '';
 }

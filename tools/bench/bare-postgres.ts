@@ -1,10 +1,14 @@
-// The bare loop on PostgreSQL: one connection, one prepared `insert … select from unnest(…)` for each table, as the
-// role that owns the tables and with its row-level security, which is part of them.
+// The bare loop on PostgreSQL: one connection, one prepared `insert … select from unnest(…)` for
+// each table, as the role that owns the tables and with their row-level security, which is part of
+// them.
 
 import pg from 'pg';
 import { type BareTarget, PARENTS, schemaOf, TABLES, type TableRows, type Value } from './bare.ts';
 
-/** Larger values are sent one row a statement, in binary: as text in an array they would double. */
+/**
+ * Larger values are sent one row at a time, in binary: as text in an array they would double in
+ * size.
+ */
 const LARGE_TABLES: ReadonlySet<string> = new Set(['upload_chunk']);
 
 async function connect(url: string): Promise<pg.Client> {
@@ -53,7 +57,7 @@ export async function openPostgresTarget(
   return { insert, close: () => client.end() };
 }
 
-/** `table.column` → its type. */
+/** For each `table.column`, its type. */
 async function typesOfColumns(client: pg.Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; type: string }>(
     `select table_name || '.' || column_name as name, udt_name as type

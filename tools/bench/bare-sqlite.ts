@@ -1,4 +1,5 @@
-// The bare loop on SQLite: one connection in this thread, prepared statements, WAL and FULL as Muster has them.
+// The bare loop on SQLite: one connection in this thread, prepared statements, WAL and FULL as
+// Muster has them.
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type BareTarget, PARENTS, schemaOf, TABLES, type TableRows, type Value } from './bare.ts';

@@ -1,4 +1,5 @@
-// The process of the bare loop: one order, one fresh target, one report.
+// The process of the bare loop: one order, one fresh target, one report. It measures in a process
+// that has just started, as Muster's own turns do.
 
 import { type BareOrder, type BareReport, runBare } from './bare.ts';
 import { openPostgresTarget, readPostgres } from './bare-postgres.ts';

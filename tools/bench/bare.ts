@@ -1,15 +1,16 @@
-// The bare loop that ingest is compared with: reads the same file, JSON.parse, and writes the very rows that Muster
-// wrote for it into the same schema with the same durability, 500 rows a transaction. Nothing is derived, matched or
-// guarded. The rows come from a database that Muster filled and are in memory before the clock starts.
-// This file says what is written and times it; bare-sqlite.ts and bare-postgres.ts know how.
+// The bare loop with which ingest is compared: reads the same file, parses it with JSON.parse, and
+// writes the very rows that Muster wrote for it into the same schema with the same durability, 500
+// rows a transaction. Nothing is derived, matched or guarded. The rows come from a database that
+// Muster filled and are in memory before the clock starts. This file decides what is written and
+// times it; bare-sqlite.ts and bare-postgres.ts do the writing.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface BareOrder {
   readonly backend: 'sqlite' | 'postgres';
-  /** Where the rows are read from: a database file, or a PostgreSQL URL. */
+  /** The source of the rows: a database file, or a PostgreSQL URL. */
   readonly filled: string;
-  /** Where they are written: a file that isn't there, or the URL of an empty database. */
+  /** The target of the rows: a file that doesn't exist yet, or the URL of an empty database. */
   readonly target: string;
   readonly sarif: string;
 }
@@ -29,7 +30,7 @@ export interface TableRows {
   readonly rows: readonly (readonly Value[])[];
 }
 
-/** Opened and prepared before the clock starts. */
+/** A target, opened and prepared before the clock starts. */
 export interface BareTarget {
   /** Writes some rows of one table in one durable transaction. */
   insert(table: TableRows, from: number, to: number): Promise<void> | void;
@@ -37,8 +38,9 @@ export interface BareTarget {
 }
 
 /**
- * What an upload leaves behind, in the order of references, with the column that sorts like the writing did. The rows
- * of `upload_batch` are gone by then: Muster writes and deletes one for each batch, the bare loop none.
+ * The tables that an upload fills, in the order of references, each with the column that gives the
+ * order of writing. The rows of `upload_batch` are gone by then: Muster writes and deletes one for
+ * each batch, the bare loop none.
  */
 export const TABLES: readonly { readonly table: string; readonly order: string }[] = [
   { table: 'upload', order: 'id' },
@@ -66,7 +68,7 @@ export function schemaOf(backend: BareOrder['backend']): string {
     .join('\n');
 }
 
-/** Rows a transaction. */
+/** Rows in one transaction. */
 export const BATCH_ROWS = 500;
 
 /** The timed part: the file, the parser, the rows. */

@@ -1,6 +1,7 @@
-// `npm run bench`: the figures that Muster is held to, as ratios within one run, printed as a table or with --json.
-// `-- --only=1,2,3,4,5,6` runs some of the rows. It listens on loopback only, keeps nothing, ends by itself, and ends
-// nothing but what it started. What each row means stands in docs/performance.md.
+// `npm run bench`: the figures that Muster is held to, as ratios within one run, printed as a table
+// or with --json. `-- --only=1,2,3,4,5,6` runs some of the rows. It listens on loopback only, keeps
+// nothing, ends by itself, and ends only processes that it started. docs/performance.md says what
+// each row means.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
@@ -18,7 +19,7 @@ import { startRow } from './start.ts';
 
 const RESULTS = 100_000;
 
-/** Something hangs: a whole run takes about five minutes on two quiet cores. */
+/** A longer run hangs: a whole run takes about five minutes on two quiet cores. */
 const RUN_MS_MAX = 900_000;
 
 const { values: options } = parseArgs({
@@ -46,7 +47,9 @@ async function withReport<T>(body: (report: Report) => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs one part. When it fails the others still count: its error is told, and the exit code is 1. */
+/**
+ * Runs one part. When it fails the others still count: its error is told, and the exit code is 1.
+ */
 async function part(rows: Row[], title: string, measure: () => Promise<Row[]>): Promise<void> {
   say(`${title} …`);
   try {

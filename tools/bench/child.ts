@@ -1,15 +1,16 @@
-// Helper processes of the benchmarks (echo, load generator, bare loop), each on a heap and an event loop of its own.
-// They speak over the IPC channel and end when it closes: by themselves, too, when the benchmark is killed.
+// Child processes of the benchmarks (echo, load generator, bare loop), each with a heap and an
+// event loop of its own. They speak over the IPC channel and end when it closes, so also when the
+// benchmark is killed.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A running helper: one order in, answers out. */
+/** A running child process: one order in, answers out. */
 export interface Child<Order, Answer> {
   /** Sends an order. */
   send(order: Order): void;
-  /** The next answer. Rejects when the helper ends instead. */
+  /** The next answer. Rejects when the process ends instead. */
   answer(): Promise<Answer>;
   /** Closes the channel and waits for the end. */
   stop(): Promise<void>;
@@ -52,7 +53,10 @@ export function startChild<Order, Answer>(file: string): Child<Order, Answer> {
   };
 }
 
-/** Inside a helper: calls `run` for every order and answers with what it resolves to. A failure ends the process. */
+/**
+ * Inside a child process: calls `run` for every order and answers with its result. A failure ends
+ * the process.
+ */
 export function serveOrders<Order, Answer>(run: (order: Order) => Promise<Answer>): void {
   process.on('message', (order: Order) => {
     void run(order).then((answer) => process.send?.(answer as object));

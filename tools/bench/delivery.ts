@@ -1,5 +1,6 @@
-// Row 5: how long a command takes from just before its creation is asked for to its arrival at a runner that waits in a
-// long poll, with thousands waiting: on SQLite in one process, and on PostgreSQL with three server processes.
+// Row 5: the time from just before a command's creation is asked for to its arrival at a runner
+// that waits in a long poll, with thousands waiting: on SQLite in one process, and on PostgreSQL
+// with three server processes.
 
 import { type Backend, emptyPlace } from '../../packages/server/test/harness.ts';
 import { ADMIN_URL_VARIABLE, startPostgres } from '../postgres.ts';
@@ -8,10 +9,16 @@ import { createRunnersAtOnce, type Muster, startMuster, withMuster } from './mus
 import { epochMs, startWaitingRunners, type WaitingRunners } from './polls.ts';
 
 const REPETITIONS = 3;
-/** Commands in one turn, at fixed instants; half for one runner, half for whichever takes it first. */
+/**
+ * Commands in one turn, at fixed instants; half of them for one runner, half for whichever takes
+ * them first.
+ */
 const COMMANDS = 200;
 const PER_SECOND = 25;
-/** After the last connection: every poll has had its first look, and the first looks of the node have passed. */
+/**
+ * The wait after the last connection: every poll has looked once by then, and the first looks of
+ * the node have passed.
+ */
 const SETTLE_MS = 5_000;
 const AIM_MS = 150;
 /** Seconds until a command that has not arrived is given up. */
@@ -22,7 +29,7 @@ interface Turn {
   readonly cpuShare: number;
 }
 
-/** `runners`: how many wait. */
+/** `runners`: the number of waiting runners. */
 export async function deliveryRow(backend: Backend, runners: number): Promise<Row> {
   const onOne = (): Promise<Turn[]> =>
     withMuster('sqlite', async (server) => turns([server], runners));
@@ -95,7 +102,7 @@ async function arrivalsOf(
   throw new Error('a command reached nobody for half a minute');
 }
 
-/** Command → when its creation was about to be asked for. */
+/** For each command, the time just before its creation was asked for. */
 async function sendCommands(
   servers: readonly Muster[],
   token: string,
@@ -107,7 +114,7 @@ async function sendCommands(
   const startedAt = performance.now();
   for (let at = 0; at < COMMANDS; at += 1) {
     await sleep(startedAt + (at * 1000) / PER_SECOND - performance.now());
-    // Another node than the one at which its runner waits, where there are several.
+    // A node other than the one at which the runner waits, where there are several.
     const runner = (turn * COMMANDS + at) % runners.length;
     const pin = at % 2 === 0 ? { runner_id: runners[runner]?.id } : {};
     const { url } = servers[(runner + 1) % servers.length] as Muster;

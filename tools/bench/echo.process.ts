@@ -1,5 +1,6 @@
-// The bare thing that heartbeats are compared with: Fastify as it comes, one route, which parses the JSON body and
-// answers with a JSON document of the size that Muster answers with. No authentication, nothing stored.
+// The bare server with which heartbeats are compared: Fastify as it comes, one route, which parses
+// the JSON body and answers with a JSON document of the size of Muster's answer. No authentication,
+// nothing stored.
 
 import Fastify from 'fastify';
 import { serveOrders } from './child.ts';

@@ -1,5 +1,5 @@
-// From repeated measurements to what is printed: medians with their range, ratios taken within one run, a verdict
-// against aim and floor. Pure; used by every row and by bench.ts, which prints.
+// Turns repeated measurements into the printed table: medians with their range, ratios taken within
+// one run, a verdict against aim and floor. Pure; every row uses it, and bench.ts prints.
 
 /** One measured quantity: a value for every repetition. */
 export interface Series {
@@ -15,7 +15,7 @@ export interface Row {
   readonly id: string;
   readonly what: string;
   readonly series: readonly Series[];
-  /** What aim and floor speak of. */
+  /** The series to which aim and floor apply. */
   readonly judged: Series;
   readonly rule: string;
   readonly verdict: Verdict;
@@ -37,7 +37,10 @@ export function percentile(values: ArrayLike<number>, fraction: number): number 
   return sorted[rank - 1] ?? Number.NaN;
 }
 
-/** `ours / theirs`, repetition by repetition: both were measured next to each other, so noise hits both. */
+/**
+ * `ours / theirs`, repetition by repetition: both were measured next to each other, so noise hits
+ * both.
+ */
 export function ratios(name: string, ours: Series, theirs: Series): Series {
   const values = ours.values.map((value, at) => value / (theirs.values[at] ?? Number.NaN));
   return { name, unit: '×', values };

@@ -1,5 +1,6 @@
-// Row 1: heartbeats per second that are authenticated and stored, against the bare echo. Server, echo and load
-// generator are three processes; the two servers take turns, and each turn is longer than a flush of presence.
+// Row 1: heartbeats per second that are authenticated and stored, against the bare echo. Server,
+// echo and load generator are three processes; the two servers take turns, and each turn is longer
+// than a flush of presence.
 
 import { startChild } from './child.ts';
 import type { EchoOrder } from './echo.process.ts';
@@ -40,7 +41,7 @@ function heartbeatBody(at: number): object {
 export const heartbeatRequests = (keys: readonly string[]): string[] =>
   keys.map((key, at) => postRequest(HEARTBEAT_PATH, key, heartbeatBody(at)));
 
-/** The echo, answering with what Muster answers; and its port. */
+/** Starts the echo, which answers with Muster's answer; returns it and its port. */
 export async function startEcho(server: Muster, key: string) {
   const answer = await fetch(`${server.url}${HEARTBEAT_PATH}`, {
     method: 'POST',

@@ -1,6 +1,7 @@
-// Row 2: findings per second of one large SARIF upload, from the file to the receipt, against the bare loop that
-// parses the same file and writes the same rows; then the same file again, which changes nothing. Fresh databases
-// every time, Muster and the bare loop in turns, every one of them in a process that has just started.
+// Row 2: findings per second of one large SARIF upload, from the file to the receipt, against the
+// bare loop that parses the same file and writes the same rows; then the same file again, which
+// changes nothing. Fresh databases every time, Muster and the bare loop in turns, each in a process
+// that has just started.
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +39,10 @@ export async function ingestRows(
   return rowsOf(backend, report, turns);
 }
 
-/** The file into a fresh place; the bare loop with the rows that are there now; the file into the same place again. */
+/**
+ * The file into a fresh place; the bare loop with the rows that are there now; the file into the
+ * same place again.
+ */
 async function oneTurn(backend: Backend, report: Report, adminUrl: string): Promise<Turn> {
   const place = await emptyPlace(backend);
   try {

@@ -1,6 +1,7 @@
-// Row 3: how long heartbeats take while a large upload is processed. They come at fixed instants whatever the answers
-// do, and count from when they were due. The bare echo gets the same rate twice: alone, and beside the same upload,
-// where it feels that the processor is shared, but none of Muster's own waiting.
+// Row 3: how long heartbeats take while a large upload is processed. They are sent at fixed
+// instants whatever the answers do, and count from the time at which they were due. The bare echo
+// gets the same rate twice: alone, and beside the same upload, where it shares the processor but
+// has none of Muster's own waits.
 
 import { startEcho, heartbeatRequests, RUNNERS } from './heartbeats.ts';
 import { median, percentile, type Row, type Series, type Verdict } from './figures.ts';
@@ -12,7 +13,7 @@ const REPETITIONS = 2;
 const PER_SECOND = 200;
 const CONNECTIONS = 32;
 const QUIET_MS = 3_000;
-/** A load ends with the upload; this bounds it should the upload hang. */
+/** A load ends with the upload; this bounds the load if the upload hangs. */
 const LOAD_MS_MAX = 120_000;
 
 interface Turn {
@@ -65,7 +66,8 @@ async function oneTurn(server: Muster, report: Report): Promise<Turn> {
     ms,
   });
   try {
-    // Both servers run what they will run: nobody is compiled for the first time while being measured.
+    // Both servers run all the code that they will run: nothing is compiled for the first time
+    // during the measurement.
     forMuster.send(order(server.port, QUIET_MS / 2));
     await forMuster.answer();
     forEcho.send(order(echo.port, QUIET_MS / 2));

@@ -1,12 +1,13 @@
-// The load generator: raw sockets, prepared bytes, no pipelining, and only as much of an answer parsed as tells where
-// it ends. Cheaper than any HTTP client, so that what is measured is the server; its own share of a core is reported.
+// The load generator: raw sockets, prepared bytes, no pipelining, and only so much of an answer
+// parsed as tells its end. Cheaper than any HTTP client, so that the server is measured; the
+// generator's own share of a core is reported.
 
 import { connect, type Socket } from 'node:net';
 import type { LoadOrder, LoadReport } from './load.ts';
 
 interface Connection {
   readonly socket: Socket;
-  /** When the request in flight was due; null: none is. */
+  /** The time at which the request in flight was due; null: there is none. */
   dueAt: number | null;
   pending: Buffer | null;
 }
@@ -71,7 +72,10 @@ class Run {
     }
   }
 
-  /** Sends at fixed instants; a late server makes later requests wait, and that counts as their latency. */
+  /**
+   * Sends at fixed instants; a late server makes later requests wait, and that counts as their
+   * latency.
+   */
   async #pace(startedAt: number, perSecond: number): Promise<void> {
     const endAt = startedAt + this.#order.ms;
     let due = startedAt;
@@ -111,7 +115,7 @@ class Run {
   }
 }
 
-/** Whether the bytes are one complete answer, which says its Content-Length. */
+/** Whether the bytes are one complete answer; the answer says its Content-Length. */
 function isWhole(answer: Buffer): boolean {
   const headEnd = answer.indexOf(HEAD_END);
   if (headEnd < 0) return false;

@@ -1,13 +1,17 @@
-// What the load generator is told and what it reports. The generator itself is load.process.ts, a process of its own.
+// The order to the load generator and its report. The generator itself is load.process.ts, a
+// process of its own.
 
 import { type Child, startChild } from './child.ts';
 
 export interface LoadOrder {
   readonly port: number;
-  /** Whole HTTP/1.1 requests, sent in turn; the connections share them out. */
+  /** Whole HTTP/1.1 requests, sent in turn; the connections share them. */
   readonly requests: readonly string[];
   readonly connections: number;
-  /** Requests per second at fixed instants, whatever the answers do; null: each connection asks as fast as it is answered. */
+  /**
+   * Requests per second at fixed instants, whatever the answers do; null: each connection asks as
+   * fast as it is answered.
+   */
   readonly perSecond: number | null;
   /** Ends after this long; with `perSecond` also on the order 'stop'. */
   readonly ms: number;
@@ -18,9 +22,12 @@ export interface LoadReport {
   /** Answers with a status other than 200. */
   readonly refused: number;
   readonly perSecond: number;
-  /** Share of one core that the generator used: near 1 it was the bottleneck, and the figures are its own. */
+  /**
+   * Share of one core that the generator used: near 1 the generator was the bottleneck, and the
+   * figures are its own.
+   */
   readonly cpuShare: number;
-  /** Milliseconds from when each request was due to its answer's last byte. */
+  /** Milliseconds from the time each request was due to its answer's last byte. */
   readonly latenciesMs: Float64Array;
 }
 

@@ -1,5 +1,5 @@
-// The real server for the benchmarks: its own process through the real entrance, on an empty folder or a fresh
-// database of a durable PostgreSQL; runners with their own keys; uploads over HTTP.
+// The real server for the benchmarks: its own process through the real entrance, on an empty folder
+// or a fresh database of a durable PostgreSQL; runners with their own keys; uploads over HTTP.
 
 import { createReadStream } from 'node:fs';
 import { request } from 'node:http';
@@ -23,7 +23,7 @@ export async function startMuster(place: Place, nodeOptions = ''): Promise<Muste
   return { ...server, port: Number(new URL(server.url).port) };
 }
 
-/** An empty place, a server on it, `body`, and everything gone again. */
+/** Makes an empty place, starts a server on it, runs `body`, and removes everything again. */
 export async function withMuster<T>(
   backend: Backend,
   body: (server: Muster, place: Place) => Promise<T>,
@@ -61,7 +61,7 @@ export async function createRunners(server: Muster, count: number): Promise<stri
   return keys;
 }
 
-/** The same for thousands, several at once. */
+/** Does the same for thousands of runners, several at once. */
 export async function createRunnersAtOnce(
   server: Muster,
   count: number,
@@ -79,7 +79,10 @@ export async function createRunnersAtOnce(
   return made;
 }
 
-/** How many runners the stored fleet shows as online with metrics: what became of the heartbeats. */
+/**
+ * The number of runners that the stored fleet shows as online with metrics: proof that heartbeats
+ * were stored.
+ */
 export async function countStored(server: Muster): Promise<number> {
   let count = 0;
   for (let next: string | null = ''; next !== null; ) {
@@ -103,7 +106,10 @@ export interface UploadResult {
 
 const INGEST = '/api/v1/agent/ingest';
 
-/** Hands the SARIF file in, as the first runner, and waits for its receipt. `query` names what the report doesn't. */
+/**
+ * Hands the SARIF file in, as the first runner, and waits for its receipt. `query` gives the facts
+ * that the report lacks.
+ */
 export async function upload(server: Muster, path: string, query = ''): Promise<UploadResult> {
   const startedAt = performance.now();
   const first = await send(server, `${INGEST}/sarif${query}`, path);
@@ -147,7 +153,7 @@ async function send(
   return await answered;
 }
 
-/** Minutes: a million results take two or three on a quiet machine. */
+/** Waits of a minute: a million results take two or three on a quiet machine. */
 const WAITS_MAX = 15;
 
 async function receiptLater(server: Muster, jobId: string): Promise<Json> {

@@ -1,10 +1,14 @@
-// Thousands of idle runners in one process: raw sockets, one each, with a long poll on every one. A command that arrives
-// is noted, acknowledged and completed on the same connection, and the runner waits again.
+// Thousands of idle runners in one process: raw sockets, one for each runner, with a long poll on
+// every one. A runner notes an arriving command, acknowledges and completes it on the same
+// connection, and waits again.
 
 import { connect, type Socket } from 'node:net';
 import { type Arrival, epochMs, type PollsOrder, type PollsReport } from './polls.ts';
 
-/** Connections that are opened at once: more would overflow the server's queue of the not yet accepted. */
+/**
+ * Connections that are opened at once: more would overflow the server's queue of connections not
+ * yet accepted.
+ */
 const OPENING = 100;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -54,7 +58,8 @@ class WaitingRunner {
     if (body === null) return;
     const atMs = epochMs();
     const isOk = answer.toString('latin1', 9, 12) === '200';
-    // A command for anybody is offered to several; those who come second are refused, as they should be.
+    // A command for anybody is offered to several runners; those that come second are refused, as
+    // they should be.
     if (!isOk && !(answer.toString('latin1', 9, 12) === '409')) refused += 1;
     if (!isOk) this.#todo = [];
     if (this.#polls && isOk) {

@@ -1,4 +1,5 @@
-// What the process of waiting runners is told and what it reports. The runners themselves are in polls.process.ts.
+// The order to the process of waiting runners and its report. The runners themselves are in
+// polls.process.ts.
 
 import { type Child, startChild } from './child.ts';
 
@@ -14,7 +15,7 @@ export interface Arrival {
 }
 
 export interface PollsReport {
-  /** Of commands at runners; a command for anybody may arrive at several. */
+  /** Arrivals of commands at runners; a command for anybody may arrive at several. */
   readonly arrivals: readonly Arrival[];
   /** Answers that should not have come. */
   readonly refused: number;
@@ -22,11 +23,17 @@ export interface PollsReport {
   readonly cpuShare: number;
 }
 
-/** Give it a PollsOrder: it answers when all polls were sent. 'report' gives what has arrived since the last. */
+/**
+ * The process of waiting runners. Give it a PollsOrder: it answers when all polls were sent.
+ * 'report' gives the arrivals since the last report.
+ */
 export type WaitingRunners = Child<PollsOrder | 'report', PollsReport>;
 
 export const startWaitingRunners = (): WaitingRunners =>
   startChild<PollsOrder | 'report', PollsReport>('./polls.process.ts');
 
-/** The same scale in all processes of one machine: the monotonic clock, moved to the epoch once at the start. */
+/**
+ * The same scale in all processes of one machine: the monotonic clock, moved to the epoch once at
+ * the start.
+ */
 export const epochMs = (): number => performance.timeOrigin + performance.now();

@@ -1,5 +1,6 @@
-// Where the time goes: runs one workload of the benchmarks on a server under V8's sampling profiler and prints, for
-// each of its threads, the functions with the most time of their own. The profiles stay for Chrome's DevTools.
+// Shows where the time goes: runs one workload of the benchmarks on a server under V8's sampling
+// profiler and prints, for each of its threads, the functions with the most time of their own. The
+// profiles stay for Chrome's DevTools.
 //   node tools/bench/profile.ts heartbeats | ingest | ingest-again | ingest-postgres | start
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -16,7 +17,7 @@ const TOP = 20;
 const HEARTBEATS_MS = 15_000;
 const RESULTS = 50_000;
 
-/** A .cpuprofile as V8 writes it: the call tree, and which node each sample was in. */
+/** A .cpuprofile as V8 writes it: the call tree, and the node of each sample. */
 interface Profile {
   readonly nodes: readonly {
     readonly id: number;
@@ -74,13 +75,13 @@ async function profiled(name: string, work: Work, folder: string): Promise<void>
 
 interface Times {
   readonly total: number;
-  /** By function, most first. */
+  /** Own time by function, most first. */
   readonly self: [string, number][];
-  /** Our own functions with all that they called; what is awaited counts for nobody. */
+  /** Time of our own functions with everything that they called; awaited time counts for nobody. */
   readonly inclusive: [string, number][];
 }
 
-/** Idle time left out. */
+/** The times without idle time. */
 function timesOf({ nodes, samples, timeDeltas }: Profile): Times {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const selfOfNode = new Map<number, number>();
@@ -116,7 +117,7 @@ function nameOf(frame: Profile['nodes'][number]['callFrame']): string {
 
 const place = (url: string): string => url.replace(/^.*\/(packages|node_modules)\//, '');
 
-/** Which thread a profile is of: what its files are named after. */
+/** The name of a profile's thread, after which its files are named. */
 function threadOf(profile: Profile): string {
   const urls = profile.nodes.map(({ callFrame }) => callFrame.url);
   const worker = urls.find((url) => url.endsWith('.worker.ts'));

@@ -1,5 +1,6 @@
-// Row 6: three servers on one PostgreSQL; a key is revoked through one, and the time runs until all refuse it. The key
-// is in use at all three while that happens, so that each remembers it when it is revoked. Aim: contract §7, one second.
+// Row 6: three servers on one PostgreSQL; a key is revoked through one, and the time runs until all
+// refuse it. The key is in use at all three during that time, so that each remembers it when it is
+// revoked. Aim: contract §7, one second.
 
 import { emptyPlace } from '../../packages/server/test/harness.ts';
 import { ADMIN_URL_VARIABLE, startPostgres } from '../postgres.ts';
@@ -10,7 +11,10 @@ const SERVERS = 3;
 const REPETITIONS = 20;
 const AIM_MS = 1000;
 
-/** Revokes a key as soon as every server has accepted it; resolves with the time until every server refused it. */
+/**
+ * Revokes a key as soon as every server has accepted it; resolves with the time until every server
+ * refused it.
+ */
 async function revokeOnce(servers: readonly Muster[]): Promise<number> {
   const [through] = servers as [Muster];
   const made = (await operate(through, '/runners', { name: 'revoked by the bench' })) as {
@@ -23,7 +27,7 @@ async function revokeOnce(servers: readonly Muster[]): Promise<number> {
   }
   const startedAt = performance.now();
   const refused = servers.map(async (server) => {
-    // One call at a time for each server: nothing but the answer of a call says what the server believes.
+    // One call at a time for each server: only the answer of a call tells what the server believes.
     // Refusals are limited per address, so a late one may be 429.
     while ((await beat(server, made.api_key)) === 200);
     return performance.now() - startedAt;

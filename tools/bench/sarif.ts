@@ -1,6 +1,7 @@
-// The report that the benchmarks hand in: a SARIF 2.1.0 log as a static analyser of a large repository writes it,
-// made from a seed, so that every run and every machine has the same bytes. No two results are duplicates, and paths,
-// messages and snippets have about the entropy of real ones, so that compression isn't flattered.
+// The report that the benchmarks hand in: a SARIF 2.1.0 log as a static analyser of a large
+// repository writes it, made from a seed, so that every run and every machine has the same bytes.
+// No two results are duplicates. Paths, messages and snippets have about the entropy of real ones,
+// so that compression isn't flattered.
 
 import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
@@ -152,7 +153,10 @@ function result(
   };
 }
 
-/** Writes the log with `results` results to `path`; the same numbers give the same bytes. Returns its size in bytes. */
+/**
+ * Writes the log with `results` results to `path`; the same numbers give the same bytes. Returns
+ * its size in bytes.
+ */
 export async function writeSarif(path: string, results: number, seed = 1): Promise<number> {
   const chance = new Chance(seed);
   const rules = Array.from({ length: RULES }, (_, at) => rule(chance, at) as { id: string });

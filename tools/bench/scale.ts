@@ -1,8 +1,11 @@
-// `npm run bench:scale`: what size costs. The figures that `npm run bench` can't afford, as ratios within one run:
+// `npm run bench:scale`: the cost of size. The figures that `npm run bench` can't afford, as ratios
+// within one run:
 //   S1  a report into a table of 5 000 000 findings against the same report into an empty one
-//   S2  a report of 1 000 000 results (1.2 GB), twice: memory that it adds to the server, and its speed against a small one
-// `-- --only=S1` runs one of them, `-- --findings=N --results=N` smaller ones. Takes about ten minutes and 12 GB of disk
-// in the temporary folder; listens on loopback only, keeps nothing, ends by itself.
+//   S2  a report of 1 000 000 results (1.2 GB), twice: the memory that it adds to the server, and
+//       its speed against a small one
+// `-- --only=S1` runs one of them, `-- --findings=N --results=N` smaller ones. Takes about ten
+// minutes and 12 GB of disk in the temporary folder; listens on loopback only, keeps nothing, ends
+// by itself.
 
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -28,7 +31,7 @@ const { values: options } = parseArgs({
 const SMALL = 20_000;
 const REPETITIONS = 3;
 const SETTLE_MS = 3000;
-/** Memory is looked at this often while a report is processed. */
+/** The interval of samples of memory while a report is processed. */
 const LOOK_MS = 200;
 
 const say = (text: string): void => {
@@ -43,7 +46,10 @@ async function reportOf(results: number): Promise<string> {
   return path;
 }
 
-/** Findings of a thousand other assets, with their sightings, as the tables hold them; details are short. */
+/**
+ * Inserts findings of a thousand other assets, with their sightings, as the tables hold them;
+ * details are short.
+ */
 function seed(file: string, findings: number): void {
   const db = new DatabaseSync(file, { enableForeignKeyConstraints: false });
   db.exec('pragma synchronous = off; pragma cache_size = -262144');
@@ -68,7 +74,7 @@ function seed(file: string, findings: number): void {
   db.close();
 }
 
-/** A server that ran once on an empty folder, so that its tenant is there. */
+/** The place of a server that ran once on an empty folder, so that its tenant is there. */
 async function preparedPlace(): Promise<{ place: Place; runnerKey: string }> {
   const place = await emptyPlace('sqlite');
   const server = await startMuster(place);
@@ -145,7 +151,7 @@ async function largeRows(): Promise<Row[]> {
   const { place, runnerKey } = await preparedPlace();
   const server: Muster = { ...(await startMuster(place)), runnerKey };
   try {
-    // Idle is a server whose threads have loaded what they need.
+    // An idle server is one whose threads have loaded their code.
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
     const base = residentMiB(server.pid);
     let peak = base;

@@ -1,5 +1,6 @@
-// Row 4: from the start of the process to the line that says where it listens, on a folder that was used before and
-// on an empty one; against the bare echo's own start, which is Node and Fastify and nothing else.
+// Row 4: the time from the start of the process to the line that says where it listens, on a folder
+// that was used before and on an empty one; against the bare echo's own start, which is Node and
+// Fastify and nothing else.
 
 import { startChild } from './child.ts';
 import type { EchoOrder } from './echo.process.ts';

@@ -1,5 +1,6 @@
-// One case of the fuzz run, made of its seed and the corpus alone: a report, changed as a document and as bytes, and a
-// way of cutting it. The same seed and corpus give the same case, which is what `--seed` plays again.
+// One case of the fuzz run, made of its seed and the corpus alone: a report, changed as a document
+// and as bytes, and a way of cutting it. The same seed and corpus give the same case, which
+// `--seed` plays again.
 
 import type { Format } from '../../packages/server/test/ingest/formats/readers.ts';
 import { type Random, randomOf } from '../../packages/server/test/generate/random.ts';
@@ -13,7 +14,7 @@ export interface Sample {
 export interface Case {
   readonly sample: Sample;
   readonly bytes: Buffer;
-  /** Sizes of the pieces it is cut into. */
+  /** Sizes of the pieces into which the bytes are cut. */
   readonly sizes: readonly number[];
   /** Stands in for the value of a secret wherever it was planted. */
   readonly canary: string;
@@ -38,7 +39,7 @@ export function caseOf(seed: number, corpus: readonly Sample[]): Case {
   const canary = `canary${1e9 + random.below(8e9)}canary`;
   const bytes = bytesOf(random, sample, corpus, canary);
   const sizes = Array.from({ length: 1 + random.below(4) }, () => 1 + random.below(4000));
-  // Byte by byte takes its time: only what is small.
+  // Byte by byte takes time, so only small reports are cut so.
   const isSmall = bytes.length < 20_000;
   return { sample, bytes, canary, sizes: random.chance(0.2) && isSmall ? [1] : sizes };
 }
@@ -107,7 +108,7 @@ function change(random: Random, document: object, another: () => object | null):
   else set(here, how === 1 ? random.pick(NAMES) : name, copy);
 }
 
-/** An own member, whatever it is called. */
+/** Sets an own member, whatever its name. */
 function set(fields: Fields, name: string, value: unknown): void {
   const whole = { value, enumerable: true, configurable: true, writable: true };
   Object.defineProperty(fields, name, whole);
@@ -132,7 +133,9 @@ function plant(random: Random, document: object, canary: string): void {
   visit(document);
 }
 
-/** JSON as anybody might write it: blanks anywhere, names with escapes, now and then a member twice. */
+/**
+ * JSON as anybody might write it: blanks anywhere, names with escapes, now and then a member twice.
+ */
 function written(random: Random, value: unknown): string {
   const plain = random.chance(0.4);
   const repeats = random.chance(0.3) ? 0.02 : 0;
@@ -178,7 +181,7 @@ function damaged(random: Random, bytes: Buffer): Buffer<ArrayBuffer> {
     case 4:
       return Buffer.concat([bytes, byte]);
     default: {
-      // A part again somewhere: lists come twice, brackets stop matching.
+      // A part is repeated somewhere: lists come twice, brackets stop matching.
       const from = random.below(bytes.length + 1);
       return Buffer.concat([head, bytes.subarray(from, from + random.below(2000)), rest]);
     }

@@ -1,5 +1,6 @@
-// The thread of the fuzz run that tries one case after the other: reading as a stream against reading as a whole, then
-// what must hold for both readers. Gets a seed, answers with what it has counted so far and how the case failed.
+// The thread of the fuzz run that tries one case after the other: reading as a stream against
+// reading as a whole, then the invariants of both readers. Gets a seed, answers with its counts so
+// far and how the case failed.
 
 import assert from 'node:assert/strict';
 import { parentPort } from 'node:worker_threads';
@@ -50,8 +51,8 @@ function tryCase(seed: number): void {
 }
 
 /**
- * The value of a secret finding is in what its identity is made of, which is hashed with a key and stored nowhere.
- * Everything else of its draft may be shown.
+ * The value of a secret finding is part of the finding's identity, which is hashed with a key and
+ * stored nowhere. Everything else of the draft may be shown.
  */
 function assertKeptSecret(drafts: readonly ReadDraft[], { canary }: Case): void {
   for (const draft of drafts) {

@@ -1,11 +1,11 @@
-// The reports that the fuzz run changes: the project's own fixtures, and the larger corpus beside the repository where it
-// is there.
+// The reports that the fuzz run changes: the project's own fixtures, and the larger corpus beside
+// the repository where it exists.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Format } from '../../packages/server/test/ingest/formats/readers.ts';
 import type { Sample } from './case.ts';
 
-/** Larger ones take a second a case, and have nothing that smaller ones haven't. */
+/** Larger reports take a second for each case, and have nothing that smaller ones lack. */
 const TEXT_CHARS_MAX = 150_000;
 
 const FIXTURES = new URL('../../packages/server/test/fixtures/', import.meta.url);

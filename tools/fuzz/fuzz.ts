@@ -1,7 +1,8 @@
-// `npm run fuzz`: changed reports against the readers, for a minute or `-- --seconds N`. Every case follows from its seed;
-// the first one has the seed of `--seed S`, so that `-- --seed S --seconds 0` plays one case again. Ends by itself, with
-// 1 when an invariant broke or a case hangs; its bytes are then in the temporary folder. Cases run in a thread
-// (cases.worker.ts), so that this one can see it hang.
+// `npm run fuzz`: changed reports against the readers, for a minute or `-- --seconds N`. Every case
+// follows from its seed; the first one has the seed of `--seed S`, so that `-- --seed S --seconds
+// 0` plays one case again. Ends by itself, with 1 when an invariant broke or a case hangs; the
+// case's bytes are then in the temporary folder. Cases run in a thread (cases.worker.ts), so that
+// this thread can see one hang.
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,7 @@ import { caseOf } from './case.ts';
 import type { Counts, Message } from './cases.worker.ts';
 import { corpus } from './corpus.ts';
 
-/** The slowest cases take a second; what takes this long never ends. */
+/** The slowest cases take a second; a case that takes this long never ends. */
 const CASE_MS_MAX = 60_000;
 const PROGRESS_MS = 10_000;
 

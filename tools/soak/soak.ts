@@ -1,7 +1,8 @@
-// `npm run soak`: what `npm test` has no time for. A hundred real `kill -9` at moments chosen by seed, each in the middle of
-// an upload and beside commands and heartbeats, against a twin that is never killed: every receipt and every finding must
-// be the same, and what was acknowledged must still hold. Then 10 000 seeds of the simulator. Talks to loopback only and
-// ends by itself: about six minutes for the kills, an hour for the seeds.
+// `npm run soak`: the tests for which `npm test` has no time. A hundred real `kill -9` at moments
+// chosen by seed, each in the middle of an upload and beside commands and heartbeats, against a
+// twin that is never killed: every receipt and every finding must be the same, and everything
+// acknowledged must still hold. Then 10 000 seeds of the simulator. Talks to loopback only and ends
+// by itself: about six minutes for the kills, an hour for the seeds.
 //   npm run soak -- [--kills 100] [--seeds 10000] [--backend sqlite|postgres] [--seed 1]
 
 import assert from 'node:assert/strict';
@@ -40,7 +41,10 @@ const SIZE = { defectsMin: 600, defectsMax: 1500, placesMax: 1 };
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Hands a report in until there is a receipt: with one key it is one upload, however often it is sent. */
+/**
+ * Hands a report in until there is a receipt: with one key it is one upload, however often it is
+ * sent.
+ */
 async function handIn(party: () => Party, report: unknown, key: string): Promise<Receipt> {
   while (true) {
     try {
@@ -74,7 +78,7 @@ async function claimed(scene: Scene): Promise<string> {
   return id;
 }
 
-/** What a receipt counts; ids and times differ between the twins. */
+/** The counts of a receipt; ids and times differ between the twins. */
 const counted = ({ findings, assets, resolved, held, suppressed, outcome }: Receipt): unknown => ({
   findings,
   assets,
@@ -84,7 +88,7 @@ const counted = ({ findings, assets, resolved, held, suppressed, outcome }: Rece
   outcome,
 });
 
-/** Every finding, told without ids and times. */
+/** Every finding, printed without ids and times. */
 async function inventory(scene: Scene): Promise<string[]> {
   const findings = await allFindings(operator(scene));
   assert.ok(findings.every(({ unfinished }) => !unfinished));
@@ -105,7 +109,10 @@ async function inventory(scene: Scene): Promise<string[]> {
     .sort();
 }
 
-/** One report to both; the second dies somewhere between its first byte and its receipt. */
+/**
+ * Hands one report to both; the second server dies somewhere between the report's first byte and
+ * its receipt.
+ */
 async function round(twin: Scene, victim: Scene, report: unknown, key: string, random: Random) {
   const begunMs = performance.now();
   const expected = await handIn(() => runner(twin), report, key);

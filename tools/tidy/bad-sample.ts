@@ -1,4 +1,5 @@
-// How the tests of the rules speak: a sample, and the lines on which a rule refuses it.
+// For the tests of the rules: turns a sample into the lines, or the messages, with which a rule
+// refuses it.
 
 import type { FileRule } from './source.ts';
 

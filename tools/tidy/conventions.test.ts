@@ -1,4 +1,5 @@
-// The rules of form, each shown what it has to refuse and what it has to leave alone.
+// The rules of form: each refuses its bad samples, on the right lines, and leaves the good samples
+// alone.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,8 +8,10 @@ import {
   commentedOutCode,
   emptyNames,
   exclusiveTests,
+  invertedSentences,
   openingComment,
   shortHandlers,
+  wideComments,
 } from './conventions.ts';
 
 const STORY = 'packages/server/src/keys/keys.ts';
@@ -35,6 +38,53 @@ test('a source, a tool or a migration without an opening comment is refused', ()
   assert.deepEqual(refusedLines(openingComment, STORY, `// Says it.\n${code}`), []);
   assert.deepEqual(refusedLines(openingComment, tool, `#!/usr/bin/env node\n// Says it.\n`), []);
   assert.deepEqual(refusedLines(openingComment, migration, '-- Says it.\n'), []);
+});
+
+test('a comment past 100 columns is refused on each of its wide lines', () => {
+  const wide = 'word '.repeat(20);
+  const code = [
+    `// ${wide}`,
+    '/**',
+    ' * Narrow.',
+    ` * ${wide}`,
+    ' */',
+    `keep(${'a'.repeat(60)}); // ${'word '.repeat(8)}`,
+    `  // ${'w'.repeat(96)}`,
+  ].join('\n');
+  assert.deepEqual(refusedLines(wideComments, STORY, code), [1, 4, 6, 7]);
+});
+
+test('a comment of 100 columns, and wide code, are left alone', () => {
+  const code = [
+    `// ${'w'.repeat(97)}`,
+    `const text = '${'w'.repeat(120)}';`,
+    `const url = 'http://a/ // ${'w'.repeat(100)}';`,
+    '/* Narrow. */',
+  ].join('\n');
+  assert.deepEqual(refusedLines(wideComments, STORY, code), []);
+});
+
+test('a sentence that puts the object before the subject is refused', () => {
+  const code = [
+    '// Of each row its rank.',
+    'a();',
+    '/** The rows. What is absent goes. */',
+    'b();',
+    '// The rows of a batch. Of',
+    '// several writers one wins.',
+    'c();',
+    '/** What the report says of each row. */',
+  ].join('\n');
+  assert.deepEqual(refusedLines(invertedSentences, STORY, code), [1, 3, 5, 8]);
+});
+
+test('a sentence that begins with its subject is left alone', () => {
+  const code = [
+    '// The rank of each row. Of course, what is absent goes.',
+    '/** Whatever the order, one wins. Offers of each runner stay apart. */',
+    "const text = '// Of each row its rank.';",
+  ].join('\n');
+  assert.deepEqual(refusedLines(invertedSentences, STORY, code), []);
 });
 
 test('code in a comment is refused', () => {

@@ -1,11 +1,12 @@
-// Rules of form: names that mean something, a comment that opens each file, no code in comments, no test that
-// silences the others, short handlers. The lengths of files and functions are oxlint's (.oxlintrc.json).
-// Called by tools/tidy.test.ts.
+// Rules of form: names that mean something, a comment that opens each file, narrow comments in
+// plain word order, no code in comments, no test that silences the others, short handlers. The
+// lengths of files and functions are oxlint's (.oxlintrc.json).
 
 import { type Node, parseSync, Visitor } from 'oxc-parser';
 import { dottedName } from './determinism.ts';
 import {
   type Comment,
+  commentBlocks,
   isScript,
   isSource,
   lineAt,
@@ -15,16 +16,26 @@ import {
   violationAt,
 } from './source.ts';
 
-/** Words for "I didn't know where to put it"; split up here so that this file keeps its own rule. */
+/**
+ * Words for "I didn't know where to put it". They stand in a list so that this file keeps its own
+ * rule.
+ */
 const EMPTY_WORDS = ['util', 'utils', 'helper', 'helpers', 'manager', 'managers', 'common'];
 
-/** The one room that is called so: what several formats have in common. */
+/** The one room with such a name: the code that several formats share. */
 const SHARED_BY_FORMATS = 'ingest/formats/common/';
 
-/** "About ten lines a handler": ten of steps, and the lines that open and close it. */
+/** "About ten lines a handler": ten lines of steps, and the lines that open and close it. */
 const HANDLER_LINES_MAX = 14;
 
-/** No file, folder or declaration is called after nothing. */
+/** The width to which the formatter breaks code; the formatter leaves comments as they are. */
+const COMMENT_COLUMNS_MAX = 100;
+
+/** The beginning of a sentence that puts the object, or a clause, before the subject. */
+const OBJECT_FIRST =
+  /(?<=^|[.!?] )(?:Of|What) (?:each|every|all|the|a|an|many|several|is|was|has|stays) \S+/g;
+
+/** No file, folder or declaration has a name that names nothing. */
 export function emptyNames(file: SourceFile): Violation[] {
   if (!/^(packages|tools)\//.test(file.path)) return [];
   const found: Violation[] = [];
@@ -63,11 +74,39 @@ export function openingComment(file: SourceFile): Violation[] {
   return [violationAt(file, 0, 'the file opens without a comment that says what it is for')];
 }
 
+/** A comment is no wider than code: a line that runs past the edge is read by nobody. */
+export function wideComments(file: SourceFile): Violation[] {
+  if (!isScript(file)) return [];
+  const found = new Map<number, Violation>();
+  for (const { start, end } of parsed(file).comments) {
+    const lineStart = file.text.lastIndexOf('\n', start - 1) + 1;
+    const first = lineAt(file, start);
+    for (const [at, text] of file.text.slice(lineStart, end).split('\n').entries()) {
+      if (text.length <= COMMENT_COLUMNS_MAX) continue;
+      const message = `a comment of ${text.length} columns (at most ${COMMENT_COLUMNS_MAX})`;
+      found.set(first + at, { path: file.path, line: first + at, message });
+    }
+  }
+  return [...found.values()];
+}
+
+/**
+ * A comment is written subject, verb, object: "the rank of each row", not "of each row its rank".
+ */
+export function invertedSentences(file: SourceFile): Violation[] {
+  if (!isScript(file)) return [];
+  return commentBlocks(file).flatMap(({ text, offset }) =>
+    [...text.matchAll(OBJECT_FIRST)].map(([words]) =>
+      violationAt(file, offset, `"${words} …": begin the sentence with its subject`),
+    ),
+  );
+}
+
 /** Code that isn't run isn't kept: git remembers it. */
 export function commentedOutCode(file: SourceFile): Violation[] {
   if (!isScript(file)) return [];
   return parsed(file).comments.flatMap((comment) =>
-    // Documentation comments may show how a thing is called.
+    // Documentation comments may show an example call.
     isDocumentation(comment) ? [] : codeLines(file, comment),
   );
 }
@@ -85,7 +124,10 @@ function codeLines(file: SourceFile, comment: Comment): Violation[] {
   });
 }
 
-/** Ends like a statement, has the signs of one, and parses as one. Prose fails the last; `npm ci;` the second. */
+/**
+ * A line of code ends like a statement, has the signs of one, and parses as one. Prose fails the
+ * last test; `npm ci;` the second.
+ */
 function looksLikeCode(text: string): boolean {
   if (!/[;{]$/.test(text)) return false;
   if (!/[=(]|=>|^(return|throw|import|export|break|continue)\b/.test(text)) return false;
@@ -126,7 +168,10 @@ function hasOnly(node: Node): boolean {
   );
 }
 
-/** In `*.routes.ts` the functions inside functions are the handlers: they translate, and ask the story. */
+/**
+ * In `*.routes.ts` the functions inside functions are the handlers: they translate, and ask the
+ * story.
+ */
 export function shortHandlers(file: SourceFile): Violation[] {
   if (!isSource(file) || !file.path.endsWith('.routes.ts')) return [];
   const found: Violation[] = [];

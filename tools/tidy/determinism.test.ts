@@ -1,4 +1,5 @@
-// The rules of determinism, each shown what it has to refuse and what it has to leave alone.
+// The rules of determinism: each refuses its bad samples, on the right lines, and leaves the good
+// samples alone.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
-// Rules that keep the same input giving the same output: time and chance come through lib/, pure files do nothing
-// but compute, and one file knows that there are two databases. Checked on the syntax tree, so that a comment or a
-// string about `Date.now()` is no violation. Called by tools/tidy.test.ts.
+// Rules by which the same input gives the same output: time and chance come through lib/, pure
+// files only compute, and one file knows that there are two databases. Checked on the syntax tree,
+// so that a comment or a string about `Date.now()` is no violation.
 
 import { type Node, Visitor } from 'oxc-parser';
 import {
@@ -26,11 +26,11 @@ const CLOCK_OR_CHANCE = new Set([
   'Temporal.Now.instant',
 ]);
 
-/** Names that node:crypto and node:perf_hooks export for the same. */
+/** Names that node:crypto and node:perf_hooks export for the same purpose. */
 const CLOCK_OR_CHANCE_IMPORTS =
   /^(random(UUID|UUIDv7|Bytes|Int|Fill|FillSync)|getRandomValues|performance)$/;
 
-/** What a pure file doesn't touch: the process, the world, the event loop. */
+/** Globals that a pure file doesn't touch: the process, the world, the event loop. */
 const IMPURE_GLOBALS = new Set([
   'console',
   'fetch',
@@ -41,13 +41,16 @@ const IMPURE_GLOBALS = new Set([
   'setTimeout',
 ]);
 
-/** Where time and chance come in: each package's lib/, and the console's one component that ticks. */
+/**
+ * The only sources of time and chance: each package's lib/, and the console's one component that
+ * ticks.
+ */
 const SOURCES = /^packages\/([^/]+\/src\/lib\/|console\/src\/components\/time\.tsx$)/;
 
 const DIALECTS = ['sqlite', 'postgres'];
 const COMPARISONS = ['===', '!==', '==', '!='];
 
-/** Time and chance are arguments everywhere but where they come in. */
+/** Time and chance are arguments everywhere except in their sources. */
 export function clockAndChance(file: SourceFile): Violation[] {
   if (!isSource(file) || SOURCES.test(file.path)) return [];
   const found: Violation[] = [];
@@ -119,7 +122,7 @@ export function dialectTests(file: SourceFile): Violation[] {
   return found;
 }
 
-/** `a.b.c` for a plain chain of names, else an empty string. */
+/** `a.b.c` for a plain chain of names, otherwise an empty string. */
 export function dottedName(node: Node): string {
   if (node.type === 'Identifier') return node.name;
   if (node.type !== 'MemberExpression' || node.computed) return '';

@@ -1,4 +1,5 @@
-// The rules about documents and traces, each shown what it has to refuse and what it has to leave alone.
+// The rules about documents and traces: each refuses its bad samples and leaves the good ones
+// alone.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Rules about what is written beside the code: documents that name files which exist, a reason for every
-// dependency of the server, and nothing that works on one machine only. Called by tools/tidy.test.ts.
+// Rules about the files beside the code: documents name existing files, every dependency of the
+// server has a reason, and nothing works on one machine only.
 
 import path from 'node:path';
 import { type SourceFile, type Violation, violationAt, violationsOf } from './source.ts';
@@ -7,14 +7,14 @@ import { type SourceFile, type Violation, violationAt, violationsOf } from './so
 /** Every direct dependency is a debt; architecture §1. */
 export const SERVER_DEPENDENCIES_MAX = 12;
 
-/** A history names what was there then. */
+/** A history names the files of its time. */
 const HISTORIES = ['CHANGELOG.md'];
 
-/** Endings by which a name in backticks is taken for a file of this repository. */
+/** Endings by which a name in backticks counts as a file of this repository. */
 const FILE_ENDING = /\.(ts|tsx|mjs|sql)$/;
 const FILE_ENDING_IN_FOLDER = /\.(ts|tsx|mjs|sql|md|json|sh|yml|css|html)$/;
 
-/** Links and names in backticks of a document point to files that are there. */
+/** Links and names in backticks of a document point to existing files. */
 export function missingFiles(file: SourceFile, everyPath: ReadonlySet<string>): Violation[] {
   if (!file.path.endsWith('.md') || HISTORIES.includes(file.path)) return [];
   const prose = { ...file, text: withoutCodeBlocks(file.text) };
@@ -45,7 +45,7 @@ function isRelativeLink(target: string): boolean {
 /** Placeholders and patterns (`<noun>.ts`, `*.rules.ts`, `{sqlite,postgres}`) name no file. */
 function isFileName(name: string): boolean {
   if (/[<>*{}…|()$=:,]|^@|node_modules|^dist\/|^\.?\.ts$/.test(name)) return false;
-  // A link's text form, an endpoint or a flag has no ending of ours.
+  // The text of a link, an endpoint or a flag has no ending of ours.
   return name.includes('/')
     ? FILE_ENDING_IN_FOLDER.test(name) && !/^[/~]/.test(name)
     : FILE_ENDING.test(name);
@@ -91,7 +91,10 @@ export function explainedDependencies(manifest: SourceFile, decisions: SourceFil
   return [...unexplained, ...surplus];
 }
 
-/** Hosts of package registries, public or a company's: the installer's configuration knows them, we don't. */
+/**
+ * Hosts of package registries, public or a company's: the installer's configuration knows them, the
+ * repository doesn't.
+ */
 const REGISTRY_HOST = new RegExp(
   [
     'registry\\.(npmjs|yarnpkg|npmmirror)\\.',
@@ -103,14 +106,15 @@ const REGISTRY_HOST = new RegExp(
 );
 
 /**
- * Folders of one machine. A sample inside a URI (`file:///home/…`) is preceded by `/` and is no path of ours; the
- * invented user `ada` lives in the samples of path handling.
+ * Folders of one machine. A sample inside a URI (`file:///home/…`) is preceded by `/` and is no
+ * path of ours; the invented user `ada` lives in the samples of path handling.
  */
 const MACHINE_PATH = /(?<![\w.\-/~})$*@])\/(?:work|root|home(?!\/ada\b))\/[\w.-]+/g;
 
 /** Nothing in the repository works on one machine only. */
 export function machineTraces(file: SourceFile): Violation[] {
-  // This rule and its samples name what they look for; recorded reports come from other people's machines.
+  // This rule and its samples name the forbidden texts; recorded reports come from other people's
+  // machines.
   if (file.path.startsWith('tools/tidy/') || /\/test\/(fixtures|.*golden)\//.test(file.path))
     return [];
   return [
@@ -119,7 +123,10 @@ export function machineTraces(file: SourceFile): Violation[] {
   ];
 }
 
-/** The lock file says what is installed, not from which host: `omit-lockfile-registry-resolved` in .npmrc. */
+/**
+ * The lock file says what is installed, not from which host: `omit-lockfile-registry-resolved` in
+ * .npmrc.
+ */
 export function resolvedHosts(lock: SourceFile): Violation[] {
   return violationsOf(lock, /"resolved": "http[^"]*"/g, ([entry]) => `names a host: ${entry}`);
 }

@@ -1,4 +1,5 @@
-// The import rules, each shown what it has to refuse and what it has to leave alone.
+// The import rules: each refuses its bad samples and leaves the good ones alone. The tables are
+// samples of the table in ARCHITECTURE.md.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -85,7 +86,7 @@ test('a refusal names who, what and why', () => {
   );
 });
 
-/** File, import, and whether packages may know each other so. */
+/** File, import, and whether one package may import the other in this way. */
 const PACKAGES: [file: string, code: string, isPermitted: boolean][] = [
   ['packages/runner/src/a.ts', "import { call } from '@muster/contract';", true],
   ['packages/runner/src/a.ts', "import type { Config } from '@muster/server';", false],

@@ -1,7 +1,8 @@
-// What a file may import, by its place and its suffix: the table of ARCHITECTURE.md ("a suffix is a permission")
-// as code. Type-only imports count like others across packages and for libraries (a type from Kysely in a route
-// means that SQL is being thought about there); between our own files of the server they are free for the pure
-// files and the queries, which need the shapes that others declare. Called by tools/tidy.test.ts.
+// Decides what a file may import, by its place and its suffix: the table of ARCHITECTURE.md ("a
+// suffix is a permission") as code. Type-only imports count like others across packages and for
+// libraries (a type from Kysely in a route means that the route thinks about SQL). Between our own
+// files of the server they are free for the pure files and the queries, which need the shapes that
+// others declare.
 
 import path from 'node:path';
 import {
@@ -13,7 +14,7 @@ import {
   violationAt,
 } from './source.ts';
 
-/** What a file of the server is. `slice` is its folder, where there is one. */
+/** The kind of a file of the server. `slice` is its folder, where there is one. */
 export interface Role {
   kind:
     | 'pure'
@@ -37,22 +38,29 @@ const FRAME_FOLDERS = ['db', 'http', 'lib', 'upkeep'] as const;
 
 const PURE_SUFFIX = /\.(rules|machine|decode|format|columns)\.ts$/;
 
-/** Compact stores of numbers: pure, and so low that they know lib/ alone. */
+/** Compact stores of numbers: pure, and so low that they know only lib/. */
 const COLUMNS_SUFFIX = /\.columns\.ts$/;
 
 /** `uploads/` is the edge of ingest: one slice in two rooms. */
 const SLICE_OF_ROOM: Readonly<Record<string, string>> = { uploads: 'ingest' };
 
-/** Wires or starts everything, or explains why it didn't start; may import everything. */
+/**
+ * Files that wire or start everything, or explain why it didn't start; they may import everything.
+ */
 const COMPOSITION = ['app.ts', 'main.ts', 'admin.ts', 'startup-errors.ts'];
 
-/** Same bytes in, same bytes out: hashing, checksums and ciphers, whose keys and nonces are arguments. */
+/**
+ * Same bytes in, same bytes out: hashing, checksums and ciphers, whose keys and nonces are
+ * arguments.
+ */
 const COMPUTING: Record<string, RegExp> = {
   'node:crypto': /^(create(Hash|Hmac|Cipheriv|Decipheriv)|hash|hkdfSync|timingSafeEqual)$/,
   'node:zlib': /^crc32$/,
 };
 
-/** The console's pages in the server's tongue: each asks any story, and shows what that slice's formats make. */
+/**
+ * The routes for operators: each asks any story, and shows what the formats of that slice print.
+ */
 const OPERATOR_SLICE = 'operator';
 
 /** Which of our packages each package may import. */
@@ -65,7 +73,10 @@ const PACKAGE_MAY_IMPORT: Record<string, string[]> = {
   console: ['contract'],
 };
 
-/** What a server's file is, or undefined for those that may import everything, and for other packages' files. */
+/**
+ * The role of a server's file; undefined for files that may import everything, and for files of
+ * other packages.
+ */
 export function roleOf(place: string): Role | undefined {
   if (!place.startsWith(SERVER_SOURCE)) return undefined;
   const [folder = '', ...rest] = place.slice(SERVER_SOURCE.length).split('/');
@@ -95,7 +106,7 @@ export function suffixPermissions(file: SourceFile): Violation[] {
   });
 }
 
-/** The packages: who may know whom, and that nobody reaches into another package's folder. */
+/** The packages: who may import whom, and that nobody reaches into another package's folder. */
 export function packagePermissions(file: SourceFile): Violation[] {
   const own = /^packages\/([^/]+)\/src\//.exec(file.path)?.[1];
   if (own === undefined || !isSource(file)) return [];
@@ -104,7 +115,7 @@ export function packagePermissions(file: SourceFile): Violation[] {
     const complain = (message: string): Violation[] => [violationAt(file, entry.offset, message)];
     const target = /^@muster\/([^/]+)/.exec(entry.specifier)?.[1];
     if (target !== undefined && !allowed.includes(target)) {
-      // The one door: `muster serve` loads the server, and only when it is asked to.
+      // The one exception: `muster serve` loads the server, and only when it is asked to.
       const isServe = own === 'cli' && target === 'server' && entry.isDynamic;
       return isServe ? [] : complain(`${own} must not import ${entry.specifier}`);
     }
@@ -128,7 +139,10 @@ export function packagePermissions(file: SourceFile): Violation[] {
   });
 }
 
-/** Where the drivers live; stated by itself, because the two-backend promise hangs on it. */
+/**
+ * The only places of the drivers; a rule of its own, because the promise of two backends depends on
+ * it.
+ */
 export function databaseHomes(file: SourceFile): Violation[] {
   if (!isSource(file) || file.path.startsWith(`${SERVER_SOURCE}db/`)) return [];
   return importsOf(file)
@@ -151,7 +165,7 @@ function resolved(entry: Import, from: string): string {
   return path.posix.join(path.posix.dirname(from), entry.specifier);
 }
 
-/** Why this import is not permitted to a file of this role, or undefined. */
+/** Why a file of this role may not make this import, or undefined. */
 function complaintAbout(entry: Import, role: Role, from: string): string | undefined {
   const { specifier } = entry;
   if (specifier.startsWith('@muster/')) return undefined;
@@ -230,7 +244,10 @@ function refusalOfOwn(entry: Import, role: Role, target: string): string | undef
   }
 }
 
-/** Types of its slice and the database as a handle that it passes on are no SQL. */
+/**
+ * Types of the route's own slice, and the database as a handle that the route passes on, are no
+ * SQL.
+ */
 function refusalOfRoute(
   other: Role,
   own: Role,
@@ -243,7 +260,10 @@ function refusalOfRoute(
   return isOwn || isAsked || other.kind === 'http' ? undefined : 'a route asks its own story';
 }
 
-/** http/problems.ts maps the database's errors; a pure file of the root (a welcome page) belongs to no slice. */
+/**
+ * http/problems.ts maps the database's errors; a pure file of the root (a welcome page) belongs to
+ * no slice.
+ */
 function isHandedDown(own: Role, other: Role): boolean {
   if (own.kind === 'http' && other.name === 'db-errors.ts') return true;
   return other.kind === 'pure' && other.slice === '';
@@ -261,7 +281,10 @@ function refusalOfStory(other: Role, isOwn: boolean, isType: boolean): string | 
   return "a story asks another slice's story";
 }
 
-/** lib/ is open to all but the clock and chance, which pure files and queries take as arguments. */
+/**
+ * lib/ is open to all except for the clock and chance, which pure files and queries take as
+ * arguments.
+ */
 function refusalOfLib({ kind }: Role, { name }: Role, isType: boolean): string | undefined {
   if (isType || kind === 'lib') return undefined;
   const isPure =

@@ -1,4 +1,5 @@
-// The rules of rooms, each shown what it has to refuse and what it has to leave alone.
+// The rules of rooms: each refuses its bad samples and leaves the good ones alone. The samples are
+// small trees of files.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

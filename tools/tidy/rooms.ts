@@ -1,6 +1,6 @@
-// The rooms of the server and their order: data flows down the list, and a room imports only rooms below it. No two files
-// import each other in a circle, no folder outgrows one head, and a comment that says who calls a file is right. Pure;
-// called by tools/tidy.test.ts and tools/print-docs.ts.
+// The rooms of the server and their order: data flows down the list, and a room imports only rooms
+// below it. No two files import each other in a circle, no folder outgrows one head, and a comment
+// that says who calls a file is right. Pure.
 
 import path from 'node:path';
 import {
@@ -16,7 +16,10 @@ import {
 
 const SERVER_SOURCE = 'packages/server/src/';
 
-/** From the top down, with a sentence each: what comes in and what goes out. The files of the root wire, and stand above. */
+/**
+ * From the top down, with a sentence for each: what comes in and what goes out. The files of the
+ * root wire, and stand above all rooms.
+ */
 export const ROOMS: readonly (readonly [room: string, does: string])[] = [
   ['operator', "the routes of the operators' API, a file for each noun; no SQL"],
   ['upkeep', 'the one scheduler, and its jobs'],
@@ -52,7 +55,7 @@ export const ROOMS: readonly (readonly [room: string, does: string])[] = [
 
 const ORDER: readonly string[] = ROOMS.map(([room]) => room);
 
-/** What a room may import beside lib/, where that is less than all below it. */
+/** The rooms that a room may import beside lib/, where those are fewer than all rooms below it. */
 const NARROW: Readonly<Record<string, readonly string[]>> = {
   'ingest/match': ['ingest/report'],
   'ingest/store': ['db'],
@@ -61,7 +64,7 @@ const NARROW: Readonly<Record<string, readonly string[]>> = {
 const FORMATS = 'ingest/formats';
 const REGISTRY = `${SERVER_SOURCE}${FORMATS}/formats.ts`;
 
-/** A folder that fits in one head. */
+/** As many files of a folder as one person can hold in the head. */
 export const FOLDER_FILES_MAX = 25;
 
 /** The room of a file of the server; null: a file of the root, or of another package. */
@@ -80,7 +83,10 @@ export function targetOf({ specifier }: Import, from: string): string | null {
   return specifier.startsWith('.') ? path.posix.join(path.posix.dirname(from), specifier) : null;
 }
 
-/** A room imports only rooms below it, types included; a folder of the server that is no room is named. */
+/**
+ * A room imports only rooms below it, types included; a folder of the server that is no room is
+ * named.
+ */
 export function upwardImports(file: SourceFile): Violation[] {
   if (!file.path.startsWith(SERVER_SOURCE) || !isSource(file)) return [];
   const room = roomOf(file.path);
@@ -116,20 +122,23 @@ function complaintAbout(room: string, target: string): string | null {
   return `it imports ${allowed.join(', ')} and lib alone`;
 }
 
-/** Constants of the root that belong to no slice (the version) are anybody's. */
+/** Constants of the root that belong to no slice (the version) may be imported by all. */
 function rootComplaint(target: string): string | null {
   if (!target.startsWith(SERVER_SOURCE)) return null;
   const name = target.slice(SERVER_SOURCE.length);
   return /^(app|main|admin|configured-database)\.ts$/.test(name) ? 'the root wires' : null;
 }
 
-/** The format that a room belongs to; null: none, or what all of them share. */
+/** The format that a room belongs to; null: no format, or the room that all formats share. */
 function formatOf(room: string): string | null {
   const [, name] = /^ingest\/formats\/([^/]+)/.exec(room) ?? [];
   return name === undefined || name === 'common' ? null : name;
 }
 
-/** Files that import each other in a circle, a violation for each circle. Types inside one room are excepted. */
+/**
+ * Files that import each other in a circle, a violation for each circle. Types inside one room are
+ * excepted.
+ */
 export function circles(files: readonly SourceFile[]): Violation[] {
   const sources = new Map(files.filter(isSource).map((file) => [file.path, file]));
   const imported = new Map<string, readonly string[]>();
@@ -148,7 +157,7 @@ export function circles(files: readonly SourceFile[]): Violation[] {
   }));
 }
 
-/** Other packages are one room each. */
+/** Each other package is one room. */
 const isOneRoom = (one: string, other: string): boolean =>
   one.startsWith(SERVER_SOURCE) ? roomOf(one) === roomOf(other) : true;
 
@@ -201,7 +210,10 @@ export function crowdedFolders(paths: readonly string[]): Violation[] {
 /** To the end of the sentence: a dot inside a name is followed by its ending. */
 const CALLED_BY = /\bcalled by ([^.;]*(?:\.(?!\s|$)[^.;]*)*)/gi;
 
-/** "Called by" is followed by names of files that import this one, and by nothing else; of a worker, by those that name it. */
+/**
+ * "Called by" is followed by names of files that import this one, and by nothing else; for a
+ * worker, by files that name it.
+ */
 export function falseCallers(file: SourceFile, files: readonly SourceFile[]): Violation[] {
   if (!isScript(file)) return [];
   return commentBlocks(file).flatMap(({ text, offset }) =>

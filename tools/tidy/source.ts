@@ -1,6 +1,6 @@
-// The repository as the house rules see it: files as {path, text}, parsed on demand, and violations with a place.
-// The rules in this folder are pure functions from such files to violations; only `listFiles` and
-// `readTexts` touch the disk. Called by the rules and by tools/tidy.test.ts.
+// The repository as the house rules see it: files as {path, text}, parsed on demand, and violations
+// with a place. The rules in this folder are pure functions from such files to violations; only
+// `listFiles` and `readTexts` touch the disk.
 
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,13 +22,13 @@ export interface Violation {
 /** A rule about each file by itself. */
 export type FileRule = (file: SourceFile) => Violation[];
 
-/** What stands in a file besides its folder: never read, never ours. */
+/** Folders that stand beside our own: never read, never ours. */
 const FOREIGN_FOLDERS = ['.git', 'node_modules', 'dist', 'data'];
 
 const TEXT_EXTENSIONS = /\.(ts|tsx|mjs|js|json|md|sql|css|html|svg|sh|yml|yaml|sarif|txt)$/;
 const TEXT_NAMES = new Set(['run', '.npmrc', '.gitignore', '.editorconfig', 'Dockerfile']);
 
-/** The paths of all files of the repository; what .gitignore leaves out is left out here too. */
+/** The paths of all files of the repository, without those that .gitignore leaves out. */
 export function listFiles(root: string): string[] {
   const entries = globSync('**/*', {
     cwd: root,
@@ -42,14 +42,14 @@ export function listFiles(root: string): string[] {
     .toSorted();
 }
 
-/** Reads those of the files that are text. */
+/** Reads the text files among the paths. */
 export function readTexts(root: string, paths: string[]): SourceFile[] {
   return paths
     .filter((place) => TEXT_EXTENSIONS.test(place) || TEXT_NAMES.has(path.basename(place)))
     .map((place) => ({ path: place, text: readFileSync(path.join(root, place), 'utf8') }));
 }
 
-/** `path:line: message`, as editors and terminals make it a link. */
+/** `path:line: message`, which editors and terminals turn into a link. */
 export function describe({ path: place, line, message }: Violation): string {
   return `${place}:${line}: ${message}`;
 }
@@ -81,7 +81,10 @@ export function violationsOf(
 
 const parses = new WeakMap<SourceFile, ParseResult>();
 
-/** The syntax tree, imports and comments of a script; throws on a syntax error, which the compiler reports too. */
+/**
+ * The syntax tree, imports and comments of a script; throws on a syntax error, which the compiler
+ * reports too.
+ */
 export function parsed(file: SourceFile): ParseResult {
   const known = parses.get(file);
   if (known !== undefined) return known;
@@ -98,7 +101,7 @@ export type { Comment };
 export interface CommentBlock {
   /** Without its signs, each line trimmed, the lines joined by a blank. */
   text: string;
-  /** Where it begins. */
+  /** The offset at which the comment begins. */
   offset: number;
 }
 

@@ -1,4 +1,5 @@
-// The rule about threads, shown what it has to refuse and what it has to leave alone.
+// The rule about threads: it refuses its bad samples and leaves the good ones alone. The samples
+// are small trees of files.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
-// What a thread of the server loads, by following its imports: never TypeBox. Schemas are for the edge, and TypeBox is as
-// many modules as all of a thread's own; every start of an ingest thread, and its heap, would pay for them. Pure; called
-// by tools/tidy.test.ts.
+// No thread of the server loads TypeBox, as its imports show. Schemas are for the edge, and TypeBox
+// has as many modules as all of a thread's own code: every start of an ingest thread, and its heap,
+// would pay for them. Pure.
 
 import path from 'node:path';
 import {
@@ -16,10 +16,12 @@ import {
 const PLAIN = '@muster/contract/plain';
 const PLAIN_FILE = 'packages/contract/src/plain.ts';
 
-/** Brings TypeBox: the library, and the contract as a whole. */
+/** The imports that bring TypeBox: the library, and the contract as a whole. */
 const BRINGS_SCHEMAS = /^(typebox(\/|$)|@muster\/contract$)/;
 
-/** The imports by which a thread (`*.worker.ts`) would load TypeBox, in whichever file they stand. */
+/**
+ * The imports by which a thread (`*.worker.ts`) would load TypeBox, in whichever file they stand.
+ */
 export function threadsWithoutSchemas(files: readonly SourceFile[]): Violation[] {
   const sources = new Map(files.filter(isSource).map((file) => [file.path, file]));
   const waiting = [...sources.keys()].filter((place) => place.endsWith('.worker.ts'));
@@ -42,7 +44,10 @@ export function threadsWithoutSchemas(files: readonly SourceFile[]): Violation[]
   return violations;
 }
 
-/** Only the statements `import type` and `export type` vanish; `import { type X }` still loads the module. */
+/**
+ * Only the statements `import type` and `export type` vanish; `import { type X }` still loads the
+ * module.
+ */
 function isLoaded({ offset }: Import, { text }: SourceFile): boolean {
   return !/^(import|export) type\b/.test(text.slice(offset, offset + 12));
 }

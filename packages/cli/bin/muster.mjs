@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The entrance of the `muster` command. Plain JavaScript that any Node >= 20 can read: under a Node that can't run the
-// sources it hands over to the pinned runtime (the npm package `node`), or says what to do. Nothing is decided here.
+// The entrance of the `muster` command. Plain JavaScript that any Node >= 20 can read: under a Node
+// that can't run the sources it hands over to the pinned runtime (the npm package `node`), or says
+// what to do. Nothing else is decided here.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,11 +10,11 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The first Node that has all that the sources use, and that strips types unasked. */
+/** The first Node that has all features that the sources use, and that strips types unasked. */
 const NODE_MAJOR_MIN = 24;
 const here = dirname(fileURLToPath(import.meta.url));
 
-// A checkout has the sources; a published package has what was built from them, and no `src`.
+// A checkout has the sources; a published package has the files built from them, and no `src`.
 const source = join(here, '../src/index.ts');
 const needsTypeStripping = existsSync(source);
 
@@ -30,17 +31,21 @@ async function run() {
   process.exitCode = await main(process.argv.slice(2), processIo());
 }
 
-/** What was compiled once is there at the next start: for this thread, and by the environment for those it starts. */
+/**
+ * Keeps compiled code for the next start: for this thread, and by the environment for the threads
+ * it starts.
+ */
 function shareCompileCache() {
   module.enableCompileCache?.();
   const directory = module.getCompileCacheDir?.();
-  // Node adds the part that names its version by itself.
+  // Node itself adds the part that names its version.
   if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(directory);
 }
 
 /**
- * Started by `handOver` below, this process holds one end of a channel to it. Should that process be killed so hard that
- * it can't pass the signal on, the channel closes, and this process ends in order instead of living on as an orphan.
+ * A process that `handOver` below started holds one end of a channel to its parent. When the parent
+ * is killed so hard that it can't pass the signal on, the channel closes, and this process ends in
+ * order instead of living on as an orphan.
  */
 function followParent() {
   if (process.channel === undefined) return;
@@ -62,7 +67,7 @@ function handOver() {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   const forward = (signal) => child.kill(signal);
-  // A terminal sends Ctrl-C to the child, too: passed on as well, it would arrive twice.
+  // A terminal sends Ctrl-C to the child, too: if it were passed on as well, it would arrive twice.
   const forwardInterrupt = (signal) => process.stdin.isTTY || child.kill(signal);
   process.on('SIGTERM', forward);
   process.on('SIGINT', forwardInterrupt);
@@ -73,13 +78,17 @@ function handOver() {
   child.on('exit', (code, signal) => {
     process.off('SIGTERM', forward);
     process.off('SIGINT', forwardInterrupt);
-    // Ends as the child ended, so that a shell sees the same; 128 + n is how shells write that (POSIX 2.8.2).
+    // Ends as the child ended, so that a shell sees the same; shells write the end by a signal as
+    // 128 + n (POSIX 2.8.2).
     process.exitCode = signal === null ? code : 128 + constants.signals[signal];
     if (signal !== null) process.kill(process.pid, signal);
   });
 }
 
-/** The executable of the npm package `node`, in the nearest node_modules upward; null: there is none. */
+/**
+ * The executable of the npm package `node`, in the nearest node_modules upward; null: there is
+ * none.
+ */
 function findPinned() {
   const names = process.platform === 'win32' ? ['node.exe', 'node'] : ['node'];
   for (let folder = here; ; folder = dirname(folder)) {

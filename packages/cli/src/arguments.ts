@@ -1,5 +1,6 @@
-// argv → the command that is meant, its operands and its options, or a UsageError that names the nearest thing that
-// exists. Options may stand anywhere, also before the command. Pure, but for the environment it is handed.
+// Turns argv into a command, its operands and its options, or into a UsageError that names the
+// nearest existing thing. Options may stand anywhere, also before the command. Pure, except for the
+// environment, which is handed in.
 
 import { parseArgs } from 'node:util';
 import { type Command, GLOBAL, type GlobalValues } from './command.ts';
@@ -15,8 +16,9 @@ export interface Parsed {
 }
 
 /**
- * Reads argv by the options of all commands at once: where a value ends and the command begins must not depend on the
- * command. So an option takes a value everywhere or nowhere; a test holds the commands to it.
+ * Reads argv by the options of all commands at once: the end of a value and the beginning of the
+ * command must not depend on the command. So an option takes a value in every command or in none; a
+ * test holds the commands to it.
  */
 export function parseArgv(argv: readonly string[], commands: readonly Command[]): Parsed {
   const known: Options = Object.assign({}, GLOBAL, ...commands.map(({ options }) => options));
@@ -42,7 +44,8 @@ export function parseArgv(argv: readonly string[], commands: readonly Command[])
     if (token.kind !== 'option') continue;
     const { name, rawName, value } = token;
     const option = Object.hasOwn(known, name) ? known[name] : undefined;
-    // Which command lacks it is known later: the message can name what that command has instead.
+    // Which command lacks the option is known later: the message can then name what that command
+    // has instead.
     if (option === undefined) {
       given.set(name, []);
       continue;
@@ -64,7 +67,10 @@ export interface Found {
   readonly operands: readonly string[];
 }
 
-/** The command that the first words name. Null: they name a group (`muster findings`) or nothing was said. */
+/**
+ * The command that the first words name. Null: they name a group (`muster findings`), or there are
+ * no words.
+ */
 export function findCommand(
   positionals: readonly string[],
   commands: readonly Command[],
@@ -88,7 +94,7 @@ export function findCommand(
   );
 }
 
-/** The second words of the commands that begin with this one. */
+/** The second words of the commands whose first word this is. */
 export const verbsOf = (noun: string, commands: readonly Command[]): string[] =>
   commands.flatMap(({ name }) =>
     name.startsWith(`${noun} `) ? [name.slice(noun.length + 1)] : [],
@@ -99,13 +105,13 @@ function suggestion(given: string, known: readonly string[], prefix = '--'): str
   return close === null ? '' : ` Did you mean ${prefix}${close}?`;
 }
 
-/** The values of all options that everything takes. */
+/** The values of the options that every command takes. */
 export const readGlobals = (
   parsed: Parsed,
   env: Readonly<Record<string, string | undefined>>,
 ): GlobalValues => readOptions(GLOBAL, parsed, env);
 
-/** The options of one command; one that it doesn't have is refused. */
+/** The options of one command; an option that the command doesn't have is refused. */
 export function readCommandOptions(
   command: Command,
   parsed: Parsed,
@@ -115,7 +121,9 @@ export function readCommandOptions(
   return readOptions(command.options, parsed, env);
 }
 
-/** UsageError for an option that isn't among these. `name`: the command, null where there is none. */
+/**
+ * UsageError for an option that isn't among these. `name`: the command, null where there is none.
+ */
 export function refuseOthers(parsed: Parsed, options: Options, name: string | null): void {
   const own = Object.keys(options);
   for (const other of parsed.given.keys()) {

@@ -1,5 +1,5 @@
-// What a command is: a value from which parsing, help and dispatch follow. Each file in commands/ defines those of one
-// noun; commands/all.ts lists them.
+// The definition of a command: one value from which parsing, help and dispatch follow. Each file in
+// commands/ defines the commands of one noun; commands/all.ts lists them.
 
 import type { Context } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -15,18 +15,18 @@ export interface Command<
   O extends Options = Options,
   Names extends readonly string[] = readonly string[],
 > {
-  /** The words that call it: `serve`, `findings list`. */
+  /** The words that call the command: `serve`, `findings list`. */
   readonly name: string;
   readonly summary: string;
-  /** More than the summary says: paragraphs, each one line. */
+  /** More than the summary says: paragraphs, each on one line. */
   readonly details?: readonly string[];
-  /** All required. */
+  /** The names of the operands, all of them required. */
   readonly operands: Names;
   readonly options: O;
   readonly examples: readonly string[];
-  /** Prints what help can't know before; for `serve`. */
+  /** Prints text that is known only at run time; for `serve`. */
   help?(context: Context): Promise<string>;
-  /** Resolves with the exit code, 0 when with nothing. Throws what errors.ts can explain. */
+  /** Resolves with the exit code; nothing stands for 0. Throws what errors.ts can explain. */
   run(context: Context, operands: Operands<Names>, options: Values<O>): Promise<ExitCode | void>;
 }
 

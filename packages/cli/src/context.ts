@@ -1,4 +1,5 @@
-// What a running command works with: the server behind `operator` and `runner`, and the printer. Made once per run.
+// The tools of a running command: the server behind `operator` and `runner`, and the printer. Made
+// once for each run of the program.
 
 import {
   ApiError,
@@ -75,7 +76,7 @@ function runnerKey(key: string | undefined): string {
   return checked(key, 'mst_rnr_', '--key (or MUSTER_KEY)', 'a runner key');
 }
 
-/** Says so when a secret of another kind was given; what it is isn't repeated. */
+/** Complains when a secret of another kind was given; the message doesn't repeat the secret. */
 function checked(secret: string, prefix: string, where: string, wanted: string): string {
   const text = secret.trim();
   const kinds = {
@@ -91,7 +92,7 @@ function checked(secret: string, prefix: string, where: string, wanted: string):
   return text;
 }
 
-/** `call`, with answers that can't be from a Muster server told apart from those that are. */
+/** `call`, with answers that no Muster server gives told apart from the others. */
 async function asked<E extends Endpoint>(
   endpoint: E,
   input: CallInput<E>,
@@ -110,7 +111,10 @@ async function asked<E extends Endpoint>(
   }
 }
 
-/** A fetch that has the whole answer when it resolves: every fault of the network is an UnreachableError. */
+/**
+ * A fetch that has the whole answer when it resolves: every fault of the network is an
+ * UnreachableError.
+ */
 function wholeFetch(inner: typeof fetch, baseUrl: string): typeof fetch {
   return async (input, init) => {
     try {
@@ -124,7 +128,10 @@ function wholeFetch(inner: typeof fetch, baseUrl: string): typeof fetch {
   };
 }
 
-/** fetch hides the reason in `cause`, Node's dialling of several addresses in `errors` of that. */
+/**
+ * fetch hides the reason in `cause`; where Node dialled several addresses, the reasons are in
+ * `errors` of that.
+ */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return reasonOf(error.cause);

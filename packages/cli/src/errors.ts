@@ -1,5 +1,6 @@
-// What can go wrong → one paragraph for the reader and one exit code. The only place that decides either; a stack is
-// never shown. Texts that came from the server are made safe for a terminal here.
+// Turns every error into one paragraph for the reader and one exit code. The only place that
+// decides either; a stack is never shown. Texts that came from the server are made safe for a
+// terminal here.
 
 import { ApiError, errors } from '@muster/contract';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -16,7 +17,7 @@ export class UsageError extends Error {
   }
 }
 
-/** No token or key, or one of the wrong kind: there is no use in asking the server. */
+/** No token or key, or one of the wrong kind: the server need not be asked. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError';
 }
@@ -68,7 +69,10 @@ const PLACES_SHOWN = 5;
 const WHERE_KEYS_COME_FROM =
   'This command sends --token or MUSTER_TOKEN, for uploads --key or MUSTER_KEY.';
 
-/** A problem document (RFC 9457) as a paragraph: what, why, where, what to do, and by which names to ask about it. */
+/**
+ * A problem document (RFC 9457) as a paragraph: what happened, why, where, what to do, and by which
+ * ids to ask about it.
+ */
 export function explainProblem(problem: Readonly<Record<string, unknown>>): string {
   const member = (name: string): string => {
     const value = problem[name];
@@ -96,7 +100,7 @@ export function explainProblem(problem: Readonly<Record<string, unknown>>): stri
   return plain(sentences.filter((part) => part !== '').join(' '));
 }
 
-/** Where it was, unless the detail has said that already. */
+/** The places of the fault, unless the detail has named them already. */
 function places(problem: Readonly<Record<string, unknown>>, detail: string): string {
   const listed = Array.isArray(problem['errors']) ? (problem['errors'] as unknown[]) : [];
   const texts = listed.slice(0, PLACES_SHOWN).flatMap((place) => {

@@ -1,4 +1,5 @@
-// What the exit code says, once: `muster help exit-codes` and README.md show this table, a test compares them.
+// The meaning of the exit codes, once: `muster help exit-codes` and README.md show this table, and
+// a test compares them.
 
 export const EXIT = {
   ok: 0,

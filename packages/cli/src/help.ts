@@ -1,5 +1,5 @@
-// Help on every level: all commands, the commands of a noun, one command, exit codes. Made from the definitions, so that
-// it can't say anything else than what is parsed. Pure.
+// Help on every level: all commands, the commands of a noun, one command, exit codes. Made from the
+// definitions that are parsed, so that the two can't differ. Pure.
 
 import { verbsOf } from './arguments.ts';
 import { type Command, GLOBAL } from './command.ts';
@@ -83,7 +83,7 @@ const optionRows = (options: Options): [string, string][] =>
     return [`${short}--${name}${value}`, `${option.meaning}${env}${often}`];
   });
 
-/** Left column wider than this puts its explanation on the next line. */
+/** A left column wider than this puts its explanation on the next line. */
 const LEFT_MAX = 34;
 
 function section(

@@ -1,5 +1,5 @@
-// The muster command from argv to exit code: parse, find the command, help or run it, explain what went wrong.
-// bin/muster.mjs is the only caller besides the tests.
+// The muster command from argv to exit code: parses, finds the command, prints help or runs the
+// command, explains errors. Besides the tests only bin/muster.mjs loads this file.
 
 import { createRequire } from 'node:module';
 import {
@@ -21,13 +21,13 @@ import { Printer } from './print/printer.ts';
 
 export { type Io, processIo, type Sink } from './lib/io.ts';
 
-/** Runs one command line. Never rejects: everything that goes wrong is told on stderr and is an exit code. */
+/** Runs one command line. Never rejects: every error is told on stderr and gives an exit code. */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   try {
     return await dispatch(argv, io);
   } catch (error) {
     const { exit, text } = explain(error);
-    // The options may be what is wrong: only those that can't fail are looked at.
+    // The options may be the fault: only those that can't fail are read.
     const options = { json: false, 'no-color': argv.includes('--no-color') };
     new Printer(io, options).error(text);
     return exit;
@@ -44,7 +44,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   const found = findCommand(parsed.positionals, commands);
   if (found === null) {
     refuseOthers(parsed, GLOBAL, null);
-    // Nothing was done: a script that lost its words in an unset variable has to notice.
+    // Nothing was done: a script that lost its words in an unset variable must notice.
     const { columns } = io.err;
     io.err.write(
       first === undefined ? helpAll(commands, columns) : helpNoun(first, commands, columns),

@@ -1,5 +1,5 @@
-// What all lists share: paging to the wanted number, the table or the array, the empty state, the hint that there is
-// more. Filters and columns are the commands' own.
+// The parts that all lists share: paging to the wanted number, the table or the array, the empty
+// state, the hint that there is more. Filters and columns are the commands' own.
 
 import { limits } from '@muster/contract';
 import type { Context } from './context.ts';
@@ -25,7 +25,7 @@ interface Page<T> {
 
 export interface ListView<T> {
   readonly layout: readonly Column<T>[];
-  /** What to say, and what to do, when there is nothing at all. */
+  /** What to tell the reader, and what to do next, when there is nothing at all. */
   readonly empty: string;
   /** The filters in force; when some are, an empty list says only that nothing matches. */
   readonly filters: Readonly<Record<string, unknown>>;

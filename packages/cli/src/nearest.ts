@@ -1,6 +1,10 @@
-// "Did you mean …?": the known word that a mistyped one is closest to. Pure.
+// "Did you mean …?": finds the known word that is closest to a mistyped one, or none. Letters are
+// counted, meanings don't matter. Pure.
 
-/** The closest of `known`, or null when none is close: at most a third of its letters differ, at least one may. */
+/**
+ * The closest of `known`, or null when none is close: at most a third of its letters differ, and
+ * one always may.
+ */
 export function nearest(given: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;
@@ -15,7 +19,10 @@ export function nearest(given: string, known: readonly string[]): string | null 
   return best;
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment distance). */
+/**
+ * Letters to insert, delete, replace or swap with their neighbour (optimal string alignment
+ * distance).
+ */
 function distanceOf(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;

@@ -1,17 +1,21 @@
-// The kinds of options: what stands on the command line → a typed value. An option never guesses; what it can't read is
-// a UsageError that says what would be right. Command definitions use these, arguments.ts applies them.
+// The kinds of options: each turns the text of the command line into a typed value. An option never
+// guesses: text that it can't read becomes a UsageError that says what would be right. Command
+// definitions use these options, and arguments.ts applies them.
 
 import { UsageError } from './errors.ts';
 import { nearest } from './nearest.ts';
 
 export interface Option<T> {
   readonly meaning: string;
-  /** What stands after it in the help (`N`, `FILE`); null: a flag, which takes no value. */
+  /**
+   * The word that stands after the option in the help (`N`, `FILE`); null: a flag, which takes no
+   * value.
+   */
   readonly value: string | null;
   readonly isRepeatable: boolean;
-  /** The environment variable that stands in for it. */
+  /** The environment variable that replaces an absent option. */
   readonly env?: string;
-  /** All values given, none when it is absent; `name` is for messages. */
+  /** Reads all given values, none when the option is absent; `name` is for messages. */
   read(given: readonly string[], name: string): T;
 }
 export type Options = Readonly<Record<string, Option<unknown>>>;
@@ -64,7 +68,7 @@ export const word = <const W extends string>(
     oneOf(words, given, `--${name}`),
   );
 
-/** The word itself, or a UsageError that names the nearest. `what` is how the message begins. */
+/** The word itself, or a UsageError that names the nearest word. `what` begins the message. */
 export function oneOf<const W extends string>(words: readonly W[], given: string, what: string): W {
   const known = words.find((candidate) => candidate === given);
   if (known !== undefined) return known;
@@ -146,12 +150,16 @@ export const duration = (meaning: string): Option<number | undefined> =>
 /** A moment, either absolute or counted from now. */
 export type Moment = { readonly atMs: number } | { readonly inSeconds: number };
 
-/** `2027-01-31` (the end of that day, here), a time with its zone (RFC 3339), or a duration from now. */
+/**
+ * `2027-01-31` (the end of that day, here), a time with its zone (RFC 3339), or a duration from
+ * now.
+ */
 export const moment = (meaning: string): Option<Moment | undefined> =>
   single('TIME', meaning, (given, name) => {
     const inSeconds = durationSeconds(given);
     if (inSeconds !== null) return { inSeconds };
-    // Without a zone, Date reads a time as one here (ECMA-262 §21.4.1.32): the end of the day for the reader.
+    // Without a zone, Date reads a time as local time (ECMA-262 §21.4.1.32): the end of the day for
+    // the reader.
     const isDay = /^\d{4}-\d\d-\d\d$/.test(given);
     const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(given);
     const atMs = isDay || isTime ? Date.parse(isDay ? `${given}T23:59:59.999` : given) : Number.NaN;
@@ -171,7 +179,7 @@ function isInCalendar(day: string): boolean {
 export const isoOf = (when: Moment, nowMs: number): string =>
   new Date('atMs' in when ? when.atMs : nowMs + when.inSeconds * 1000).toISOString();
 
-/** An object without its undefined members: what wasn't asked for isn't sent. */
+/** The object without its undefined members, so that nothing is sent that wasn't asked for. */
 export const given = <T extends object>(
   members: T,
 ): { [Name in keyof T]?: Exclude<T[Name], undefined> } =>

@@ -1,5 +1,6 @@
-// The server package, when it is installed beside this one: loaded by name at run time, so that the command line can be
-// installed without it. The shapes below are the whole agreement between the two packages.
+// The server package, when it is installed beside this one: loaded by name at run time, so that the
+// command line can be installed without it. The shapes below are the whole agreement between the
+// two packages.
 
 import { FailedError } from './errors.ts';
 
@@ -14,12 +15,12 @@ export interface AdminRequest {
 export interface ServerPackage {
   /** Runs until it is told to stop; resolves with the exit code. */
   serve(args: { readonly help: boolean }): Promise<number>;
-  /** Makes a secret directly in the database; `text` says what it is, without it. */
+  /** Makes a secret directly in the database; `text` describes it without repeating it. */
   admin(args: AdminRequest): Promise<{ readonly secret: string; readonly text: string }>;
   configReference(): string;
 }
 
-/** FailedError: it isn't installed, or it is another version. */
+/** FailedError: the package isn't installed, or has another version. */
 export async function loadServer(): Promise<ServerPackage> {
   const loaded: unknown = await import(whereIsServer());
   if (!isServerPackage(loaded)) {

@@ -1,4 +1,5 @@
-// The command line as it is read: which command is meant, which options it takes, what a mistake is told.
+// Reading the command line: which command is meant, which options it takes, which message a mistake
+// gets.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// The real entrance, as a process: hand-over to the pinned runtime, signals, exit codes, the server package by name.
+// The real entrance, as a process: hand-over to the pinned runtime, signals, exit codes, the server
+// package by name.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,7 +15,7 @@ import { KEY, receipt, serve } from './harness.ts';
 
 const PACKAGE = dirname(dirname(fileURLToPath(import.meta.url)));
 const BIN = join(PACKAGE, 'bin/muster.mjs');
-/** What a Node without type stripping looks like to the entrance: it hands over. */
+/** Makes this Node look like one without type stripping: the entrance hands over. */
 const OLD = ['--no-strip-types'];
 
 interface Started {
@@ -35,7 +36,10 @@ function start(bin: string, argv: readonly string[], flags: readonly string[] = 
   };
 }
 
-/** A copy of the command line with what is installed beside it; `server`: the source of @muster/server, if any. */
+/**
+ * A copy of the command line with its installed packages; `server`: the source of @muster/server,
+ * if any.
+ */
 function install(t: TestContext, server: string | null): string {
   const root = mkdtempSync(join(tmpdir(), 'muster-bin-test-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -158,7 +162,7 @@ test('A reader that has seen enough ends the command quietly', async (t) => {
   const { url } = await serve(t, () => ({ status: 200, body: { items, next: null } }));
   const argv = ['runners', 'list', '--json', '--url', url, '--token', 'mst_op_x'];
   const run = start(BIN, argv);
-  // Nobody reads it to its end: that is the point.
+  // Nobody reads the output to its end: that is the point.
   run.out.catch(() => undefined);
   run.process.stdout?.destroy();
   assert.deepEqual(await run.end, [EXIT.ok, null]);

@@ -1,4 +1,5 @@
-// The commands against a server: what is asked, what is printed for people and for machines, what becomes of errors.
+// The commands against a server: what they ask, what they print for people and for machines, and
+// what errors become.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

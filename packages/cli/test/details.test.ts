@@ -1,4 +1,4 @@
-// What the pages of one upload and one finding say beyond their columns.
+// The pages of one upload and one finding: what they say beyond the columns of a list.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// SARIF or CTIS, by content.
+// A file is recognised as SARIF or CTIS by its content.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// What the tests of the command line share: a run of `main` with its output caught, and the other side of the wire as a
-// small HTTP server that keeps what it was sent.
+// The parts that the tests of the command line share: a run of `main` with its output caught, and
+// the other side of the wire as a small HTTP server that keeps the requests it got.
 
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -20,7 +20,7 @@ export interface Ran {
   readonly exit: number;
   readonly out: string;
   readonly err: string;
-  /** Milliseconds that it waited between tries, in order. Nothing really waits. */
+  /** The waits between tries in milliseconds, in order. Nothing really waits. */
   readonly pauses: readonly number[];
 }
 
@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly url?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string | Uint8Array;
-  /** Columns of the terminal that stdout and stderr are; absent: they are none. */
+  /** Columns of the terminal that stdout and stderr are; absent: they are no terminal. */
   readonly terminal?: number;
   readonly fetch?: typeof fetch;
 }
@@ -85,7 +85,10 @@ export interface FakeServer {
   readonly seen: Seen[];
 }
 
-/** Answers every request with what `handle` says; `'hang up'` closes the connection without an answer. */
+/**
+ * Answers every request with the answer of `handle`; `'hang up'` closes the connection without an
+ * answer.
+ */
 export async function serve(
   t: TestContext,
   handle: (seen: Seen, count: number) => Answer | 'hang up',

@@ -1,4 +1,4 @@
-// Help on every level, and what is said of exit codes.
+// Help on every level, and the texts about exit codes.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ test('muster help names every command', async () => {
 test('Every command explains itself the same way by help and by --help', async () => {
   for (const each of commands) {
     const { name, summary, options, examples } = each;
-    // Its help asks the server package, which bin.test.ts does.
+    // The help of `serve` asks the server package; bin.test.ts tests that.
     if ('help' in each) continue;
     const words = name.split(' ');
     const { exit, out } = await run([...words, '--help']);

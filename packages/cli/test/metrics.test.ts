@@ -1,4 +1,5 @@
-// `muster runners metrics` against a server: what is asked, what is printed for people and for machines.
+// `muster runners metrics` against a server: what it asks, what it prints for people and for
+// machines.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

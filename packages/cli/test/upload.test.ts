@@ -1,4 +1,5 @@
-// muster upload against a server: what is sent, what is printed, what is tried again, and how it ends.
+// muster upload against a server: what it sends, what it prints, what it tries again, and how it
+// ends.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

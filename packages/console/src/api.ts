@@ -1,6 +1,6 @@
 // The way to the server: the contract's typed client with this session's token, and the hooks with
-// which pages read, page and change. A 401 ends the session, wherever it happens. Retries only what
-// may pass by itself.
+// which pages read lists, read single things and change them. A 401 ends the session, wherever it
+// happens. Only faults that may pass by themselves are retried.
 
 import {
   ApiError,
@@ -26,8 +26,8 @@ import { currentSession, endSession } from './session.ts';
 const BASE_URL = new URL('.', location.href).href.replace(/\/$/, '');
 
 /**
- * How often a list that changes by itself is read again. Runners beat each 5 to 60 s: more would
- * show nothing new.
+ * The time after which a list that changes by itself is read again. Runners beat every 5 to 60 s: a
+ * shorter time would show nothing new.
  */
 export const REFRESH_MS = 5_000;
 
@@ -40,7 +40,7 @@ const REFRESH_LONG_MS = 20_000;
 const RETRIES_MAX = 2;
 const RETRY_DELAY_MS_MAX = 10_000;
 
-/** Faults that may pass by themselves: no connection, and what the registry calls busy. */
+/** Faults that may pass by themselves: no connection, and answers that the registry calls busy. */
 export function isTransient(error: Error): boolean {
   return !(error instanceof ApiError) || error.status === 503 || error.status === 429;
 }
@@ -128,7 +128,7 @@ export interface List<Item> {
   readonly error: Error | null;
   readonly hasMore: boolean;
   readonly isLoadingMore: boolean;
-  /** The items are those of the filters before; new ones are on their way. */
+  /** The items match the previous filters; new ones are on their way. */
   readonly isStale: boolean;
   readonly loadMore: () => void;
   readonly retry: () => void;
@@ -169,8 +169,8 @@ export function useList<Item>(
 }
 
 /**
- * One thing; with `refreshMs` read again that often, as long as `refreshMs` gives a number for what
- * was read.
+ * One thing; with `refreshMs` it is read again that often, as long as `refreshMs` gives a number
+ * for the last reply.
  */
 export function useOne<Item>(
   key: readonly unknown[],

@@ -1,4 +1,4 @@
-// What is shown: the sign-in page without a token; with one, the shell around the page that the
+// Chooses the page: without a token the sign-in page; with one, the shell around the page that the
 // hash names.
 
 import { Shell } from './components/shell.tsx';

@@ -1,6 +1,6 @@
-// What the console reads of a finding's detail. On the wire it is a document whose members may all
-// be absent ("not said"), and old rows may have been written by an older server: so everything is
-// looked at before it is believed, and what doesn't fit is left out. Pure.
+// Turns the detail of a finding into what the console shows. On the wire the detail is a document
+// whose members may all be absent ("not said"), and an older server may have written old rows: so
+// every member is checked before it is used, and left out when it doesn't fit. Pure.
 
 import { jsonText, numberText, words } from './format.ts';
 
@@ -17,7 +17,10 @@ export interface Flow {
   readonly steps: readonly Place[];
 }
 
-/** What a tool keeps where its format has no member for it; `where` is null for the finding itself. */
+/**
+ * The properties that a tool keeps where its format has no member for them; `where` is null for the
+ * finding itself.
+ */
 export interface PropertyBag {
   readonly where: string | null;
   readonly text: string;
@@ -40,7 +43,7 @@ export interface Detail {
   readonly relatedPlaces: readonly Place[];
   readonly flows: readonly Flow[];
   readonly bags: readonly PropertyBag[];
-  /** `20 in code flows`: what was left out for size. */
+  /** `20 in code flows`: the parts that were left out for size. */
   readonly omitted: readonly string[];
 }
 

@@ -1,4 +1,5 @@
-// Where the keyboard is after something has disappeared: on the page's heading, never nowhere.
+// Puts the keyboard's focus somewhere after its control has disappeared: on the page's heading,
+// never nowhere.
 
 import { type RefObject, useLayoutEffect } from 'react';
 

@@ -1,4 +1,5 @@
-// The text of a form's field, trimmed; '' for one that isn't there. Pure.
+// The text of a form's field, trimmed. A field that isn't there, or holds a file, counts as empty.
+// Pure.
 
 export function textIn(form: FormData, name: string): string {
   const value = form.get(name);

@@ -1,4 +1,5 @@
-// Numbers, sizes, times and words of the wire as people read them. Pure.
+// Prints numbers, sizes, times and words of the wire as people read them. Pure: the present time is
+// an argument.
 
 const ABSOLUTE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });

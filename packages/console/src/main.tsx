@@ -1,4 +1,5 @@
-// The entrance of the console: puts the app into the page.
+// The entrance of the console, which index.html loads: puts the app, with the store of its
+// requests, into the page.
 
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';

@@ -1,6 +1,6 @@
-// The one line that says what the last action did ("Set to false positive: …"). The shell shows it
-// in a live region, so that screen readers hear it too. It stays until the next one or until the
-// operator goes to another page.
+// The one line that tells the effect of the last action ("Set to false positive: …"). The shell
+// shows it in a live region, so that screen readers hear it too. It stays until the next action or
+// until the operator goes to another page.
 
 import { useSyncExternalStore } from 'react';
 

@@ -1,10 +1,10 @@
-// Where the operator is, as the hash says it: `#/findings`, `#/findings/<id>`,
-// `#/findings?status=open`. Everything that a list is filtered by stands there, so that the back
-// button, bookmarks and shared links work.
+// The operator's place, as the hash gives it: `#/findings`, `#/findings/<id>`,
+// `#/findings?status=open`. All filters of a list stand there, so that the back button, bookmarks
+// and shared links work.
 
 import { useMemo, useSyncExternalStore } from 'react';
 
-/** In the order of the navigation; the first is where one starts. */
+/** In the order of the navigation; the first page is the start. */
 export const PAGES = ['fleet', 'findings', 'uploads', 'commands', 'assets'] as const;
 export type PageName = (typeof PAGES)[number];
 
@@ -47,7 +47,7 @@ export function useRoute(): Route {
   return useMemo(() => parseRoute(hash), [hash]);
 }
 
-/** The word if it is one of the list; undefined for what somebody typed into the address. */
+/** The word if it is in the list; undefined for a word that somebody typed into the address. */
 export function wordOf<const Word extends string>(
   words: readonly Word[],
   text: string | null,

@@ -1,4 +1,4 @@
-// Who is signed in: the operator token, in this tab's sessionStorage and nowhere else, and why the
+// The signed-in operator: the token, in this tab's sessionStorage and nowhere else, and why the
 // last session ended. A small store that React subscribes to; api.ts ends the session when the
 // server refuses the token.
 

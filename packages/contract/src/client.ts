@@ -1,5 +1,5 @@
-// The typed client: one function for every endpoint, used by runner, CLI, console and tests. It adds no retries and
-// no policy; what to do with an error is its caller's story.
+// The typed client: one call for every endpoint, used by runner, CLI, console and tests. It adds no
+// retries and no policy; its caller decides what to do with an error.
 
 import type { BodyOf, Endpoint, ParamsOf, QueryOf, ReplyOf } from './endpoint.ts';
 
@@ -12,7 +12,7 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What `fetch` takes as a body. */
+/** The types that `fetch` takes as a body. */
 export type RequestBody = NonNullable<RequestInit['body']>;
 
 export interface CallInput<E extends Endpoint> {
@@ -32,7 +32,7 @@ export interface CallReply<E extends Endpoint> {
   readonly body: ReplyOf<E>;
 }
 
-/** An answer that isn't a success: the problem document, as far as there is one. */
+/** An answer that isn't a success: the problem document, as far as the answer had one. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -76,8 +76,8 @@ export function pathOf(
 }
 
 /**
- * Calls an endpoint. Resolves with the answer of any status that the endpoint declares as a reply; everything else
- * rejects with ApiError. Network faults reject as `fetch` does.
+ * Calls an endpoint. Resolves with the answer of any status that the endpoint declares as a reply;
+ * every other answer rejects with ApiError. Network faults reject as `fetch` does.
  */
 export async function call<E extends Endpoint>(
   endpoint: E,
@@ -122,7 +122,7 @@ function parse(text: string, contentType: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A proxy's page under a JSON type: the caller gets the text and the status decides.
+    // A proxy's page under a JSON type: the caller gets the text, and the status decides.
     return text;
   }
 }

@@ -1,14 +1,16 @@
-// One value per endpoint: it is validated against, typed from, printed as OpenAPI and called by the client.
+// One value for each endpoint: requests are validated against it, types come from it, OpenAPI is
+// printed from it, and the client calls by it.
 
 import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from './errors.ts';
 import type { KeyScope, Role } from './schemas/vocabulary.ts';
 
 /**
- * Who may call. `runner` names the scope a key needs and what a key without it is told. Never 403, and 401 only where
- * it costs nothing: deployed clients take both for "key lost" (contract §2). `not_found`: for such a key there are no
- * commands and no renewal, and its client goes on. `unauthorized`, for uploads: a 404 would make clients drop the
- * report, a 401 makes them keep it until somebody gives them a better key.
+ * Who may call. `runner` names the scope that a key needs and the answer to a key without it. Never
+ * 403, and 401 only where it costs nothing: deployed clients take both for "key lost" (contract
+ * §2). `not_found`: for such a key there are no commands and no renewal, and its client goes on.
+ * `unauthorized`, for uploads: a 404 would make clients drop the report; a 401 makes them keep it
+ * until somebody gives them a better key.
  */
 export type Auth =
   | { readonly kind: 'none' }
@@ -23,9 +25,9 @@ export type Auth =
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
- * How the body is taken: `json` is read whole, decompressed and validated against `body`; `lenient` is read whole
- * and handed over as parsed JSON without validation (its reader tolerates and reports); `stream` is handed over as
- * it arrives (uploads); `none`: a body is read and ignored.
+ * How the body is taken. `json`: read whole, decompressed and validated against `body`. `lenient`:
+ * read whole and handed over as parsed JSON without validation (its reader tolerates and reports).
+ * `stream`: handed over as it arrives (uploads). `none`: a body is read and ignored.
  */
 export type BodyKind = 'json' | 'lenient' | 'stream' | 'none';
 
@@ -40,17 +42,19 @@ export interface Endpoint {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly bodyKind: BodyKind;
-  /** A body that is no JSON counts as none, instead of being refused (RP §5.3); for `lenient` only. */
+  /**
+   * A body that is no JSON counts as none, instead of being refused (RP §5.3); for `lenient` only.
+   */
   readonly malformedBody?: 'ignored';
   readonly body?: TSchema;
   readonly bodyBytesMax?: number;
-  /** Status → schema of the answer. */
+  /** For each status, the schema of the answer. */
   readonly replies: Readonly<Record<number, TSchema>>;
   readonly replyType?: string;
   readonly errors: readonly ErrorCode[];
 }
 
-/** What any body that is read can be refused for, before its content matters (contract §2). */
+/** The reasons for which any body may be refused before its content matters (contract §2). */
 export const bodyErrors = [
   'invalid_json',
   'invalid_encoding',

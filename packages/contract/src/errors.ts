@@ -1,11 +1,12 @@
-// The registry of every error a caller can meet: code → status, title, what to do. docs/errors.md is printed from
-// it, `type` in a problem document points there, and a test takes each documented error of each endpoint.
-// A code never changes its meaning; a client's mistake is never a 5xx (deployed clients re-send those; RP §11.1).
+// The registry of every error a caller can meet: code → status, title, what to do. docs/errors.md
+// is printed from it, `type` in a problem document points there, and a test provokes each
+// documented error of each endpoint. A code never changes its meaning. A client's mistake is never
+// a 5xx, because deployed clients send those again (RP §11.1).
 
 export interface ErrorDefinition {
   readonly status: number;
   readonly title: string;
-  /** What the caller should do, one or two sentences. */
+  /** Tells the caller what to do, in one or two sentences. */
   readonly action: string;
   /** The level at which the server logs it. */
   readonly log: 'debug' | 'info' | 'warn' | 'error';
@@ -220,10 +221,10 @@ export const errors = define({
 
 export type ErrorCode = keyof typeof errors;
 
-/** Seconds for `Retry-After` where the code's own story doesn't say more precisely. */
+/** Seconds for `Retry-After` where the story that throws the code gives none. */
 export const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   rate_limited: 5,
   unavailable: 5,
-  // Somebody has to make room first.
+  // An operator has to make room first.
   storage_full: 60,
 };

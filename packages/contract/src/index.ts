@@ -1,4 +1,5 @@
-// The wire, both ends: what runners, operators and the server agree on. Start with endpoints/.
+// The wire, both ends: what runners, operators and the server agree on. Start with endpoints/: the
+// table of endpoints names every schema, error and limit.
 
 export * from './client.ts';
 export * from './ctis/members.ts';

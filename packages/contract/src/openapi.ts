@@ -1,6 +1,6 @@
-// Prints the endpoint table as OpenAPI 3.1. TypeBox schemas are JSON Schema already, so this only gathers them:
-// schemas with `$id` become components, everything else stands where it is used. The print is checked in as
-// openapi.json and a test proves that it is fresh.
+// Prints the endpoint table as OpenAPI 3.1. TypeBox schemas are JSON Schema already, so this file
+// only gathers them: schemas with `$id` become components, all others stand where they are used.
+// The print is checked in as openapi.json, and a test proves that it is fresh.
 
 import { endpointList } from './endpoints/index.ts';
 import type { Auth, Endpoint } from './endpoint.ts';
@@ -117,7 +117,9 @@ function errorsByStatus(endpoint: Endpoint): Map<string, Endpoint['errors'][numb
   return byStatus;
 }
 
-/** Copies a schema as plain JSON, moving every one with `$id` into components and leaving a `$ref`. */
+/**
+ * Copies a schema as plain JSON, moving every one with `$id` into components and leaving a `$ref`.
+ */
 function gather(value: unknown, components: Map<string, Json>): Json {
   if (Array.isArray(value)) return value.map((item) => gather(item, components));
   if (typeof value !== 'object' || value === null) return value as Json;

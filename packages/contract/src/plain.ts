@@ -1,6 +1,6 @@
-// The contract without its schemas: every type, and of the values those that need no TypeBox. What a thread of the
-// server loads takes them from here (`@muster/contract/plain`): TypeBox is half of all its modules. A test in tools/tidy
-// follows the imports of the threads.
+// The contract without its schemas: every type, and those values that need no TypeBox. The threads
+// of the server import from here (`@muster/contract/plain`), because TypeBox is half of all their
+// modules. A test in tools/tidy follows the imports of the threads.
 
 export * from './ctis/members.ts';
 export * from './errors.ts';

@@ -1,4 +1,5 @@
-// The members that SARIF 2.1.0 (OASIS, errata 01) knows, by object, with its § numbers.
+// The members that SARIF 2.1.0 (OASIS, errata 01) knows, by object, with its § numbers. Readers
+// compare with this list to warn about members that the standard doesn't know.
 
 /** Members known to the standard; others are warned about and ignored. */
 export const SARIF_MEMBERS = {

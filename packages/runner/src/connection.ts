@@ -1,5 +1,5 @@
-// Calls of a runner with whichever of its keys is good. One try each: what is repeated, and for how long, is decided by
-// whoever calls.
+// Makes a runner's calls with whichever of its keys is good. Each call is tried once: the caller
+// decides what is repeated, and for how long.
 
 import {
   call,
@@ -12,7 +12,7 @@ import type { KeyRing } from './keys.ts';
 import { deadline } from './lib/timing.ts';
 import { isKeyRefused } from './retry.ts';
 
-/** RP §2.7: clients wait so long for an answer. */
+/** RP §2.7: clients wait this long for an answer. */
 const ANSWER_MS = 30_000;
 
 export class Connection {
@@ -24,7 +24,10 @@ export class Connection {
     this.#keys = keys;
   }
 
-  /** `answerMs`: for calls that the server answers late on purpose; null: for uploads, which take as long as they take. */
+  /**
+   * `answerMs`: for calls that the server answers late on purpose; null: for uploads, which have no
+   * bound of time.
+   */
   async call<E extends Endpoint>(
     endpoint: E,
     input: CallInput<E>,

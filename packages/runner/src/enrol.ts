@@ -1,5 +1,6 @@
-// Enrolment: a token becomes a runner and its key, once for a state folder. The id of the enrolment is on disk before the
-// call, so that whatever is lost on the way, the next try finds the same runner instead of making a second.
+// Enrolment: turns a token into a runner and its key, once for a state folder. The id of the
+// enrolment is on disk before the call, so that the next try finds the same runner, whatever was
+// lost on the way, instead of making a second one.
 
 import { call, endpoints } from '@muster/contract';
 import { hostName } from './lib/machine.ts';
@@ -12,15 +13,15 @@ export interface EnrolOptions {
   readonly token: string;
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Keeps the key; give the same to `startRunner`. */
+  /** The folder that keeps the key; give the same one to `startRunner`. */
   readonly stateDirectory: string;
   readonly fetch?: typeof fetch;
   readonly retry?: RetryOptions;
 }
 
 /**
- * Resolves when the folder has a key: at once when it has one already, and the token is not used then. Rejects with
- * ApiError when the token is refused. May be repeated after any failure.
+ * Resolves when the folder has a key: at once when it has one already, and the token is not used
+ * then. Rejects with ApiError when the token is refused. May be repeated after any failure.
  */
 export async function enrol(options: EnrolOptions): Promise<void> {
   const { baseUrl, token, name, labels, fetch } = options;

@@ -1,5 +1,6 @@
-// The heartbeat: what the runner says of itself, at the pace that the server advises, and what it makes of the answer. It
-// goes on until the last work has ended, also while the runner stops: without it leases would end under finished work.
+// The heartbeat: sends what the runner reports of itself, at the pace that the server advises, and
+// obeys the answer. It goes on until the last work has ended, also while the runner stops:
+// otherwise leases would end under finished work.
 
 import { endpoints, type HeartbeatReply } from '@muster/contract';
 import type { Connection } from './connection.ts';
@@ -12,7 +13,10 @@ export interface Tool {
   readonly version?: string;
 }
 
-/** What a runner says it has. Commands that ask for something are offered to those who say so. */
+/**
+ * The properties that a runner announces. Commands that ask for something are offered only to
+ * runners that announce it.
+ */
 export interface Announced {
   readonly name: string;
   readonly version: string;
@@ -28,7 +32,7 @@ export interface HeartDeps {
   readonly announced: Announced;
   readonly instanceId: string | null;
   readonly slots: number;
-  /** The commands it holds now. */
+  /** The commands that the runner holds now. */
   readonly running: () => readonly string[];
   readonly obey: (reply: HeartbeatReply) => void;
   readonly onFault: (what: string, error: unknown) => void;
@@ -37,7 +41,7 @@ export interface HeartDeps {
 
 /** For a server that advises nothing (RP §4.1). */
 const INTERVAL_MS = 60_000;
-/** RP §4.3: clients keep what they are advised within 5 s and 5 min. */
+/** RP §4.3: clients keep the advised interval within 5 s and 5 min. */
 const INTERVAL_MS_MIN = 5000;
 const INTERVAL_MS_MAX = 300_000;
 
@@ -62,7 +66,7 @@ export class Heart {
     }
   }
 
-  /** One heartbeat, and its answer obeyed. */
+  /** Sends one heartbeat, and obeys its answer. */
   async beat(status: 'running' | 'stopping' | 'stopped'): Promise<void> {
     const input = {
       body: this.#body(status),
@@ -83,7 +87,7 @@ export class Heart {
     }
   }
 
-  /** The last word of this process; a server that can't be reached finds out by itself. */
+  /** The last message of this process; a server that can't be reached finds out by itself. */
   async sayStopped(): Promise<void> {
     const { timing, onFault } = this.#deps;
     try {

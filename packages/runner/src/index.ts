@@ -1,5 +1,6 @@
-// The SDK's front door: a runner that beats, works and renews its key (runner.ts), becoming one (enrol.ts), and handing in
-// a report without being one (report.ts). Every call may be repeated, so every call is.
+// The SDK's front door: a runner that sends heartbeats, works and renews its key (runner.ts),
+// enrolment (enrol.ts), and handing in a report without a runner (report.ts). Every call may be
+// repeated, and failed calls are.
 
 export { enrol, type EnrolOptions } from './enrol.ts';
 export type { Announced, Tool } from './heart.ts';

@@ -1,6 +1,6 @@
-// What a handler tells while it works: how far it is, and lines for the command's log. Telling never holds the work up
-// and never fails it: lines are kept here, bounded, and sent in order; each arrives once, because the server knows by the
-// offset which of them it has.
+// The output of a handler while it works: its progress, and lines for the command's log. Output
+// never holds the work up and never fails it: lines are kept here, bounded, and sent in order. Each
+// line arrives once, because the server knows by the offset which lines it has.
 
 import { ApiError, endpoints, limits, type RunnerCommand } from '@muster/contract';
 import type { Connection } from './connection.ts';
@@ -11,17 +11,23 @@ export interface OutputDeps {
   readonly connection: Connection;
   readonly timing: Timing;
   readonly onFault: (what: string, error: unknown) => void;
-  /** Somebody wants the work stopped, or it has become somebody else's. */
+  /** Called when the work should stop, or belongs to another runner now. */
   readonly onCancel: () => void;
 }
 
-/** Calls for one command follow each other at this distance: a person reads along, and a chatty tool costs little. */
+/**
+ * The time between two calls for one command: a person can read along, and a chatty tool costs
+ * little.
+ */
 const PACE_MS = 500;
-/** Well within a body (limits.bodyBytesMax), whatever JSON makes of the characters. */
+/** Well within a body (limits.bodyBytesMax), however JSON escapes the characters. */
 const CALL_CHARS_MAX = 256 * 1024;
-/** Lines that wait for the server: what a tool writes in minutes. Beyond it lines are left out, and counted. */
+/**
+ * Lines that wait for the server: what a tool writes in minutes. Lines beyond it are left out, and
+ * counted.
+ */
 const WAITING_CHARS_MAX = 4 * 1024 * 1024;
-/** When the work is done, the log may hold up its result for so many failed calls. */
+/** The failed calls for which the log may hold up the result when the work is done. */
 const LAST_TRIES = 4;
 
 export class JobOutput {
@@ -42,7 +48,7 @@ export class JobOutput {
     this.#deps = deps;
   }
 
-  /** Only the latest counts. */
+  /** Only the latest progress counts. */
   progress(percent: number | null, message?: string): void {
     this.#progress = {
       ...(percent === null ? {} : { percent: Math.min(Math.max(percent, 0), 100) }),
@@ -51,7 +57,7 @@ export class JobOutput {
     this.#tell();
   }
 
-  /** One line or several; the last line break may be there or not. */
+  /** One line or several, with or without a last line break. */
   log(text: string): void {
     for (const line of text.replace(/\r?\n$/, '').split(/\r?\n/)) {
       // One character more than fits, so that the server shows the cut.
@@ -77,7 +83,10 @@ export class JobOutput {
     this.#missing = 0;
   }
 
-  /** Sends what is left, with a bounded number of tries: after the result nothing is taken any more. */
+  /**
+   * Sends the rest, with a bounded number of tries: after the result the server takes no more
+   * lines.
+   */
   async end(): Promise<void> {
     this.#ending.abort();
     this.#failures = 0;
@@ -107,7 +116,8 @@ export class JobOutput {
         this.#failures += 1;
         const isOver = signal.aborted && this.#failures >= LAST_TRIES;
         if (isOver || !(isTransient(error) || isKeyRefused(error))) this.#isDeaf = true;
-        // While the work goes on, its end cuts this short; after it, the pauses are what gives the server time.
+        // While the work goes on, its end cuts this pause short; after it, the pauses give the
+        // server time.
         else
           await timing.sleep(
             pauseMs(error, this.#failures, timing),
@@ -141,7 +151,8 @@ export class JobOutput {
     } catch (error) {
       const next = error instanceof ApiError ? error.problem['next_offset'] : undefined;
       if (typeof next !== 'number' || next === this.#offset) throw error;
-      // What it has not got is no longer here; what is here goes where it wants it.
+      // Lines that the server has lost are no longer here; the others continue at the offset that
+      // it wants.
       this.#offset = next;
     }
   }
@@ -156,7 +167,7 @@ export class JobOutput {
     return tooMany < 0 ? lines : lines.slice(0, tooMany);
   }
 
-  /** A lost lease ends the work: its result would be refused. */
+  /** A lost lease ends the work, because its result would be refused. */
   async #heard<T>(answer: Promise<T>): Promise<T> {
     try {
       return await answer;

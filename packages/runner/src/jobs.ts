@@ -1,5 +1,6 @@
-// Commands in the hands of this runner, several at once up to its slots: claimed, started, worked on, and their outcome
-// handed over. A command is listed as running from its claim until the server has its outcome, so its lease holds.
+// Commands in the hands of this runner, several at once up to its slots: claimed, started, worked
+// on, and their outcomes handed over. A command is listed as running from its claim until the
+// server has its outcome, so its lease holds.
 
 import { ApiError, endpoints, type Receipt, type RunnerCommand } from '@muster/contract';
 import type { Connection } from './connection.ts';
@@ -11,28 +12,34 @@ import { type ReportAbout, uploadOf } from './report.ts';
 import { retrying } from './retry.ts';
 import type { ResultEntry } from './spool.ts';
 
-/** What a handler has beside its command. */
+/** The context that a handler gets beside its command. */
 export interface JobContext {
-  /** Aborts when an operator cancels the command, its lease is lost, or the runner has to end now. */
+  /** Aborts when an operator cancels the command, its lease is lost, or the runner must end now. */
   readonly signal: AbortSignal;
-  /** Says how far the work is: 0 to 100, or null; the latest counts. Sent when there is time; never fails. */
+  /**
+   * Reports the progress of the work: 0 to 100, or null; the latest counts. Sent when there is
+   * time; never fails.
+   */
   progress(percent: number | null, message?: string): void;
   /** Adds lines to the command's log. Sent when there is time; never fails. No secrets. */
   log(text: string): void;
   /**
-   * Hands in a report that was made for this command, until it is answered. Resolves with the receipt; rejects with
-   * ApiError when it was refused. Await it before the result.
+   * Hands in a report that was made for this command, until the server answers. Resolves with the
+   * receipt; rejects with ApiError when the report was refused. Await it before the result.
    */
   report(report: Uint8Array, about: ReportAbout): Promise<Receipt>;
 }
 
 /**
- * Does the work of one command. Its result, JSON, becomes the command's; an Error's message its failure; `Declined` gives
- * the command back.
+ * Does the work of one command. The handler's result, JSON, becomes the command's result; an
+ * Error's message becomes its failure; `Declined` gives the command back.
  */
 export type CommandHandler = (command: RunnerCommand, context: JobContext) => Promise<unknown>;
 
-/** Thrown by a handler that can't do this one here: the command goes back to the queue, for other runners. */
+/**
+ * Thrown by a handler that can't do this command here: it goes back to the queue, for other
+ * runners.
+ */
 export class Declined extends Error {
   override readonly name = 'Declined';
 }
@@ -44,9 +51,9 @@ export interface JobsDeps {
   readonly handlers: Readonly<Record<string, CommandHandler>>;
   readonly slots: number;
   readonly onFault: (what: string, error: unknown) => void;
-  /** Aborts when nothing more is begun. */
+  /** Aborts when nothing more may be begun. */
   readonly stopping: AbortSignal;
-  /** Aborts when what runs must end. */
+  /** Aborts when running work must end. */
   readonly giveUp: AbortSignal;
 }
 
@@ -77,17 +84,20 @@ export class Jobs {
     for (const id of ids) this.#jobs.get(id)?.abort();
   }
 
-  /** Resolves when nothing is in work. */
+  /** Resolves when no command is in work. */
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.all(this.#work);
   }
 
-  /** Claims the command and begins with it. False: it is none for this runner, or another was quicker. */
+  /**
+   * Claims the command and begins the work. False: the command is none for this runner, or another
+   * runner was quicker.
+   */
   async take(offer: RunnerCommand): Promise<boolean> {
     const { handlers } = this.#deps;
     const handler = Object.hasOwn(handlers, offer.type) ? handlers[offer.type] : undefined;
     if (handler === undefined || this.#declined.has(offer.id)) return false;
-    // What is still on its way to the server from an attempt before is no new work.
+    // A command whose earlier outcome is still on its way to the server is no new work.
     if (this.#jobs.has(offer.id)) return false;
     const abort = new AbortController();
     this.#jobs.set(offer.id, abort);
@@ -114,7 +124,7 @@ export class Jobs {
     this.freed.ring();
   }
 
-  /** Null: another runner was quicker, or it is gone. */
+  /** Null: another runner was quicker, or the command is gone. */
   async #claim({ id, attempt }: RunnerCommand): Promise<RunnerCommand | null> {
     const { connection, timing } = this.#deps;
     const input = { params: { id }, body: { attempt: attempt + 1 } };
@@ -155,7 +165,10 @@ export class Jobs {
     await outbox.result({ kind: 'result', commandId, attempt, says: outcome });
   }
 
-  /** False: it must not be worked on (RP §5.6). Rejects when the server refuses; then it isn't ours either. */
+  /**
+   * False: the command must not be worked on (RP §5.6). Rejects when the server refuses; then the
+   * command isn't ours either.
+   */
   async #start({ id, attempt }: RunnerCommand): Promise<boolean> {
     const { connection, timing, stopping } = this.#deps;
     const input = { params: { id }, body: { attempt } };
@@ -169,7 +182,7 @@ export class Jobs {
     return !stopping.aborted;
   }
 
-  /** Best effort: what isn't given back returns by itself when its lease ends. */
+  /** Best effort: a command that isn't given back returns by itself when its lease ends. */
   async #release({ id, attempt }: RunnerCommand): Promise<void> {
     const { connection, timing, giveUp } = this.#deps;
     const input = { params: { id }, body: { attempt } };
@@ -186,7 +199,7 @@ export class Jobs {
 
 type Outcome = ResultEntry['says'] | 'declined';
 
-/** What is no JSON is a failure here, not an error of each attempt to send it. */
+/** A result that is no JSON is a failure here, instead of an error in each attempt to send it. */
 async function settle(work: () => Promise<unknown>): Promise<Outcome> {
   try {
     const result = (await work()) ?? null;

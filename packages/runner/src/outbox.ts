@@ -1,5 +1,6 @@
-// What a runner has to hand over: results of commands and reports. Each is kept in the spool, if there is one, and sent
-// until the server has answered for good; an outage or a restart of either side loses nothing and doubles nothing.
+// Holds everything that a runner has to hand over: results of commands and reports. Each is kept in
+// the spool, if there is one, and sent until the server has answered for good; an outage or a
+// restart of either side loses nothing and doubles nothing.
 
 import { ApiError, endpoints, type Receipt } from '@muster/contract';
 import type { Connection } from './connection.ts';
@@ -14,20 +15,23 @@ export interface OutboxDeps {
   readonly spool: Spool | null;
   readonly timing: Timing;
   readonly onFault: (what: string, error: unknown) => void;
-  /** Aborts when what is safe in the spool may be left there. */
+  /** Aborts when entries that are safe in the spool may be left there. */
   readonly stopping: AbortSignal;
-  /** Aborts when everything may be left. */
+  /** Aborts when every entry may be left. */
   readonly giveUp: AbortSignal;
 }
 
 const NOTHING = new Uint8Array();
 
-/** Will the same call be answered otherwise later? Then what it carries is kept. */
+/** Whether the same call may be answered otherwise later. Then its content is kept. */
 const mayPassLater = (error: unknown): boolean => isTransient(error) || isKeyRefused(error);
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  /** Of what an earlier process left: name in the spool → its command, for the heartbeat's list. */
+  /**
+   * The results that an earlier process left: name in the spool → its command, for the heartbeat's
+   * list.
+   */
   #left: Map<string, ResultEntry> = new Map();
 
   constructor(deps: OutboxDeps) {
@@ -39,12 +43,15 @@ export class Outbox {
     return [...this.#left.values()].map(({ commandId }) => commandId);
   }
 
-  /** Finds what an earlier process left, so that the first heartbeat can name it. */
+  /** Finds the entries that an earlier process left, so that the first heartbeat can name them. */
   async open(): Promise<void> {
     this.#left = new Map(await this.#deps.spool?.results());
   }
 
-  /** Hands over what an earlier process left. What fails goes to the end, so that nothing blocks the rest. */
+  /**
+   * Hands over the entries that an earlier process left. A failed one goes to the end, so that
+   * nothing blocks the rest.
+   */
   async replay(): Promise<void> {
     const { spool, timing, stopping, onFault } = this.#deps;
     const queue = [...(spool?.names ?? [])];
@@ -76,7 +83,10 @@ export class Outbox {
     await this.#drop(name);
   }
 
-  /** Resolves when the server has answered for good, or when the result is left in the spool. Never rejects. */
+  /**
+   * Resolves when the server has answered for good, or when the result is left in the spool. Never
+   * rejects.
+   */
   async result(entry: ResultEntry): Promise<void> {
     const name = await this.#keep(entry, NOTHING);
     try {
@@ -100,7 +110,7 @@ export class Outbox {
     }
   }
 
-  /** Until it is answered; what is on disk may be left when the runner stops. */
+  /** Retries until the server answers; an entry on disk may be left when the runner stops. */
   #patience(name: string | null): RetryOptions {
     const { timing, stopping, giveUp: signal } = this.#deps;
     const leave = name === null ? {} : { leave: stopping };
@@ -126,7 +136,7 @@ export class Outbox {
     );
   }
 
-  /** Rejects with what may pass later only: whatever else the server says is its last word. */
+  /** Rejects only with errors that may pass later: every other answer is the server's last word. */
   async #say(entry: ResultEntry, retry: RetryOptions): Promise<void> {
     try {
       await retrying(() => this.#send(entry), retry);
@@ -135,7 +145,8 @@ export class Outbox {
       this.#deps.onFault(`the result of command ${entry.commandId}`, error);
       const isOver = error.status === 404 || error.status === 409;
       if (isOver || 'error_message' in entry.says) return;
-      // A result that is no good (too large, say) must not make somebody do the work again.
+      // A result that the server can't take (too large, say) must not make another runner do the
+      // work again.
       const says = { error_message: `The server refused the result: ${error.message}` };
       await this.#say({ ...entry, says }, retry);
     }
@@ -153,7 +164,7 @@ export class Outbox {
     }
   }
 
-  /** Null: it is in memory only. That the disk is full must not keep a result from the server. */
+  /** Null: the entry is in memory only. A full disk must not keep a result from the server. */
   async #keep(entry: Entry, body: Uint8Array): Promise<string | null> {
     const { spool, timing, onFault } = this.#deps;
     try {
@@ -170,7 +181,7 @@ export class Outbox {
     try {
       await this.#deps.spool?.remove(name);
     } catch (error) {
-      // It will be handed over once more at the next start, which changes nothing.
+      // The entry will be handed over once more at the next start, which changes nothing.
       this.#deps.onFault('the spool', error);
     }
   }

@@ -1,5 +1,6 @@
-// Handing in a report: compressed, with a digest and an Idempotency-Key of its own, so that a retry after a lost answer
-// gets the same receipt instead of a second sighting. Called for itself (`sendReport`) and by the outbox of a runner.
+// Hands in a report: compressed, with a digest and an Idempotency-Key of its own, so that a retry
+// after a lost answer gets the same receipt instead of a second sighting. Used alone
+// (`sendReport`), and by the outbox of a runner.
 
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -22,7 +23,7 @@ const compress = promisify(zstdCompress);
 
 export interface ReportAbout {
   readonly format: 'sarif' | 'ctis';
-  /** Repository, branch, commit …: what SARIF lacks. */
+  /** Repository, branch, commit …: facts that SARIF lacks. */
   readonly context?: Partial<QueryOf<typeof endpoints.ingest>>;
 }
 
@@ -32,13 +33,16 @@ export interface ReportOptions extends ReportAbout, ClientOptions {
   readonly retry?: RetryOptions;
 }
 
-/** Resolves with the receipt once the server has processed the report. Rejects with ApiError when it was refused. */
+/**
+ * Resolves with the receipt once the server has processed the report. Rejects with ApiError when
+ * the report was refused.
+ */
 export async function sendReport(report: Uint8Array, options: ReportOptions): Promise<Receipt> {
   const { entry, body } = await uploadOf(report, options, options.commandId);
   return await handIn(entry, body, (...args) => call(...args, options), options.retry);
 }
 
-/** What is sent, and kept until it is answered. */
+/** The upload as it is sent, and kept until it is answered. */
 export async function uploadOf(
   report: Uint8Array,
   { format, context }: ReportAbout,
@@ -61,7 +65,10 @@ export type Caller = <E extends Endpoint>(
   input: CallInput<E>,
 ) => Promise<CallReply<E>>;
 
-/** Sends it until it is answered, and waits for the receipt if that takes longer than a request may. */
+/**
+ * Sends the report until it is answered, and waits for the receipt if that takes longer than a
+ * request may.
+ */
 export async function handIn(
   { format, query, headers }: UploadEntry,
   raw: Buffer<ArrayBuffer>,

@@ -1,6 +1,7 @@
-// A runner: heartbeats at the server's pace, and beside them a poll that waits on the server, so that a command arrives
-// within milliseconds. It works on several at once, hands their results over until they are answered, and renews its key
-// when asked. Wires the parts; each of them is in a file of its own.
+// A runner: sends heartbeats at the server's pace, and beside them a poll that waits on the server,
+// so that a command arrives within milliseconds. It works on several commands at once, hands their
+// results over until they are answered, and renews its key when asked. This file wires the parts;
+// each of them has a file of its own.
 
 import { endpoints, type HeartbeatReply, type RunnerCommand } from '@muster/contract';
 import { Connection } from './connection.ts';
@@ -15,20 +16,26 @@ import { State } from './state.ts';
 export interface RunnerOptions extends Announced {
   /** Origin and optional path prefix of the server, without a trailing slash. */
   readonly baseUrl: string;
-  /** Its key. Without it the state folder must have one (`enrol`); with both, the one that is good is used. */
+  /**
+   * The runner's key. Without it the state folder must have one (`enrol`); with both, the good one
+   * is used.
+   */
   readonly key?: string;
-  /** By command type; other types are left for other runners. */
+  /** Handlers by command type; commands of other types are left for other runners. */
   readonly handlers: Readonly<Record<string, CommandHandler>>;
   /** Commands in work at once; default 1. */
   readonly maxConcurrentJobs?: number;
   /**
-   * A folder of this runner alone: keeps its key and whatever the server has not answered yet. Without it, results of a
-   * process that ends are lost, and its commands done again.
+   * A folder of this runner alone: keeps its key and everything that the server has not answered
+   * yet. Without it, the results of a process that ends are lost, and its commands are done again.
    */
   readonly stateDirectory?: string;
-  /** Stores a renewed key durably, instead of the folder; only then it is used. With neither, keys aren't renewed. */
+  /**
+   * Stores a renewed key durably, instead of the folder; the key is used only afterwards. With
+   * neither, keys aren't renewed.
+   */
   readonly saveKey?: (key: string) => Promise<void>;
-  /** Told what went wrong; the runner goes on. */
+  /** Told of every fault; the runner goes on. */
   readonly onFault?: (what: string, error: unknown) => void;
   readonly fetch?: typeof fetch;
   readonly timing?: Timing;
@@ -36,24 +43,31 @@ export interface RunnerOptions extends Announced {
 
 export interface RunningRunner {
   /**
-   * Takes no more commands, waits for those in work, hands their results over, and says goodbye. When `giveUp` aborts,
-   * handlers are told to end, unfinished commands are given back, and what is in the spool stays there. Never rejects.
+   * Takes no more commands, waits for those in work, hands their results over, and says goodbye.
+   * When `giveUp` aborts, handlers are told to end, unfinished commands are given back, and entries
+   * in the spool stay there. Never rejects.
    */
   stop(giveUp?: AbortSignal): Promise<void>;
 }
 
 /** The longest that the server lets a poll wait. */
 const POLL_WAIT_SECONDS = 60;
-/** How much later an answer may come. */
+/** How much later than the wait an answer may come. */
 const POLL_SLACK_MS = 30_000;
-/** Offers at least: some may be of a type that has no handler here. */
+/** The smallest number of offers to ask for: some may be of a type that has no handler here. */
 const POLL_LIMIT_MIN = 10;
-/** After an answer with nothing to do: a server that doesn't let polls wait must not be asked without end. */
+/**
+ * The pause after an answer with nothing to do: a server that doesn't let polls wait must not be
+ * asked without end.
+ */
 const USELESS_POLL_MS = 1000;
-/** How long handlers may take to end when they must. */
+/** The time that handlers may take to end when they must. */
 const GIVE_UP_MS = 5000;
 
-/** Starts beating and working. Rejects when the key is refused at the start, or the state folder can't be used. */
+/**
+ * Starts the heartbeats and the work. Rejects when the key is refused at the start, or the state
+ * folder can't be used.
+ */
 export async function startRunner(options: RunnerOptions): Promise<RunningRunner> {
   const state =
     options.stateDirectory === undefined ? null : await State.open(options.stateDirectory);
@@ -116,7 +130,7 @@ class Runner {
     });
   }
 
-  /** A server that can't be reached now is no reason to end; a key that is refused is (RP §11.3). */
+  /** A server that can't be reached now is no reason to end; a refused key is one (RP §11.3). */
   async start(): Promise<void> {
     await this.#outbox.open();
     try {
@@ -150,7 +164,7 @@ class Runner {
     await this.#heart.sayStopped();
   }
 
-  /** A handler that doesn't heed its signal can't hold up the end for ever. */
+  /** A handler that ignores its signal can't hold up the end for ever. */
   async #untilGivenUp(work: Promise<unknown>): Promise<void> {
     const over = new AbortController();
     const { signal } = this.#giveUp;
@@ -171,14 +185,17 @@ class Runner {
     const does = (action: NonNullable<HeartbeatReply['actions']>[number]): boolean =>
       reply.actions?.includes(action) === true;
     this.#jobs.cancel(reply.cancel_command_ids ?? []);
-    // RP §4.3: a pause is lifted by the first answer without it, draining by a restart only.
+    // RP §4.3: the first answer without it lifts a pause; only a restart ends draining.
     this.#isDraining ||= does('drain');
     this.#isPaused = does('pause');
     this.#jobs.freed.ring();
     this.#tend(does('rotate_key'));
   }
 
-  /** Beside everything else: neither a refused renewal nor a full disk keeps a runner from its work. */
+  /**
+   * Runs beside everything else: neither a refused renewal nor a full disk keeps a runner from its
+   * work.
+   */
   #tend(isAdvised: boolean): void {
     const renew = async (): Promise<string> =>
       (await this.#connection.call(endpoints.renewKey, {})).body.api_key;
@@ -212,7 +229,7 @@ class Runner {
     }
   }
 
-  /** How many commands it took. */
+  /** Polls once. Returns the number of commands taken. */
   async #pollOnce(signal: AbortSignal): Promise<number> {
     const limit = Math.min(Math.max(this.#jobs.free, POLL_LIMIT_MIN), 100);
     const query = { limit: String(limit), wait: String(POLL_WAIT_SECONDS) };

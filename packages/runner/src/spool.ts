@@ -1,12 +1,13 @@
-// Results and reports that the server has not answered yet, as files: one each, whole or not there, in the order in which
-// they were made. What is here when a runner starts is handed over before anything else. Bounded: beyond it, and when
-// the disk is full, `put` rejects and its caller goes on from memory.
+// Results and reports that the server has not answered yet, as files: one file each, whole or
+// absent, in the order in which they were made. Entries that are here when a runner starts are
+// handed over before anything else. Bounded: when the bound is reached or the disk is full, `put`
+// rejects, and its caller goes on from memory.
 
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { makePrivateFolder, UNFINISHED, writeWhole } from './lib/disk.ts';
 
-/** What complete or fail says of one attempt at a command. */
+/** The body of complete or fail for one attempt at a command. */
 export interface ResultEntry {
   readonly kind: 'result';
   readonly commandId: string;
@@ -14,7 +15,10 @@ export interface ResultEntry {
   readonly says: { readonly result: unknown } | { readonly error_message: string };
 }
 
-/** A report as it is sent. Its headers have the Idempotency-Key, so that no repeat is a second sighting. */
+/**
+ * A report as it is sent. Its headers have the Idempotency-Key, so that no repeat is a second
+ * sighting.
+ */
 export interface UploadEntry {
   readonly kind: 'upload';
   readonly format: 'sarif' | 'ctis';
@@ -25,8 +29,8 @@ export interface UploadEntry {
 export type Entry = ResultEntry | UploadEntry;
 
 /**
- * More than a runner makes in a day without its server; reports are compressed. Double: a longer replay; half: less of an
- * outage covered.
+ * More than a runner makes in a day without its server; reports are compressed. Double: a longer
+ * replay; half: less of an outage is covered.
  */
 const BOUNDS = { files: 1000, bytes: 1024 * 1024 * 1024 };
 
@@ -44,7 +48,7 @@ export class Spool {
     this.#sizes = sizes;
   }
 
-  /** Makes the folder if need be, and looks what is left there. */
+  /** Makes the folder if needed, and finds the entries that are left there. */
   static async open(folder: string, bounds = BOUNDS): Promise<Spool> {
     await makePrivateFolder(folder);
     const sizes = new Map<string, number>();
@@ -61,7 +65,7 @@ export class Spool {
     return [...this.#sizes.keys()];
   }
 
-  /** The results that are here, by name. What can't be read is left out. */
+  /** The results that are here, by name. Unreadable files are left out. */
   async results(): Promise<ReadonlyMap<string, ResultEntry>> {
     const found = new Map<string, ResultEntry>();
     for (const name of this.names.filter((each) => each.endsWith(`.result${SUFFIX}`))) {
@@ -71,7 +75,7 @@ export class Spool {
     return found;
   }
 
-  /** Resolves with its name when it is durable. */
+  /** Resolves with the entry's name when the entry is durable. */
   async put(entry: Entry, body: Uint8Array, nowMs: number): Promise<string> {
     const head = `${JSON.stringify(entry)}\n`;
     const size = Buffer.byteLength(head) + body.length;
@@ -91,7 +95,7 @@ export class Spool {
     return name;
   }
 
-  /** By time and then in order; a clock that was set back must not give a name twice. */
+  /** A name by time and then by order; a clock that was set back must not give a name twice. */
   #newName(kind: Entry['kind'], nowMs: number): string {
     let name = '';
     do {
@@ -102,7 +106,7 @@ export class Spool {
     return name;
   }
 
-  /** Rejects when it can't be read or is none of ours. */
+  /** Rejects when the file can't be read or is none of ours. */
   async read(name: string): Promise<{ readonly entry: Entry; readonly body: Buffer<ArrayBuffer> }> {
     const bytes = await readFile(path.join(this.#folder, name));
     const end = bytes.indexOf('\n');
@@ -112,7 +116,10 @@ export class Spool {
     return { entry, body: bytes.subarray(end + 1) };
   }
 
-  /** What was answered is over. Rejects when the file can't be removed; then it will be handed over again. */
+  /**
+   * Removes an entry that was answered. Rejects when the file can't be removed; then it will be
+   * handed over again.
+   */
   async remove(name: string): Promise<void> {
     await rm(path.join(this.#folder, name), { force: true });
     this.#sizes.delete(name);

@@ -1,5 +1,5 @@
-// The folder of one installation: its key, its enrolment, its name for itself, and the spool. One runner uses it at a
-// time. Nothing in it is overwritten before what replaces it is safely there.
+// The folder of one installation: its key, its enrolment, its name for itself, and the spool. One
+// runner uses it at a time. No file in it is overwritten before its replacement is safely there.
 
 import path from 'node:path';
 import { makePrivateFolder, readIfThere, writeWhole } from './lib/disk.ts';
@@ -27,12 +27,12 @@ export class State {
     await writeWhole(this.#file('key'), [`${key}\n`]);
   }
 
-  /** The same for ever, stored before it is used for the first time. */
+  /** The same id for ever, stored before its first use. */
   async enrollmentId(): Promise<string> {
     return await this.#once('enrollment-id', newRepeatKey);
   }
 
-  /** Tells two installations apart that use one key. */
+  /** An id that tells apart two installations which use one key. */
   async instanceId(): Promise<string> {
     return await this.#once('instance-id', newInstanceId);
   }

@@ -1,5 +1,5 @@
-// Finished work reaches the server: through outages of the server, restarts of the runner, lost answers and full disks,
-// and once only.
+// Finished work reaches the server once, through outages of the server, restarts of the runner,
+// lost answers and full disks.
 
 import assert from 'node:assert/strict';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -111,7 +111,7 @@ test('a result that the server knows better about is dropped, and the runner goe
   });
   const id = await rig.command();
   await rig.until(id, 'running');
-  // The same runner finishes it elsewhere: 409 for the other word.
+  // The same runner finishes it elsewhere: the other result is answered 409.
   const own = { baseUrl: rig.server.url, key: rig.key };
   await call(endpoints.completeCommand, { params: { id }, body: { result: 'other' } }, own);
   working.open();

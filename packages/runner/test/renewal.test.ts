@@ -1,5 +1,5 @@
-// Keys of a runner: renewed when advised and not more often, stored before they are used, and never a reason to stop
-// working (contract §7, RP §4.3 and §10).
+// Keys of a runner: renewed when advised and not more often, stored before they are used, and never
+// a reason to stop working (contract §7, RP §4.3 and §10).
 
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -87,7 +87,7 @@ test('a renewed key replaces the stored one whole, and the old one stays when it
   const key = await enrolled(rig);
   const file = path.join(rig.folder, 'key');
   await writeFile(file, `${key}\n`, { mode: 0o600 });
-  // The place where the new one would be written first is taken.
+  // The place where the new key would be written first is taken.
   await mkdir(`${file}.unfinished/taken`, { recursive: true });
   const { server } = rig;
   const runner = await rig.runner({ ...works, key: server.runnerKey, stateDirectory: rig.folder });

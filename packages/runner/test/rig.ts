@@ -1,5 +1,5 @@
-// What the tests of the SDK share: the real server, a network that a test can disturb call by call, and a time that
-// passes as fast as it is slept through.
+// The parts that the tests of the SDK share: the real server, a network that a test can disturb
+// call by call, and a time that passes as fast as it is slept through.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,10 +10,10 @@ import { systemClock } from '../../server/src/lib/clock.ts';
 import { eventually, startServer, type TestServer } from '../../server/test/harness.ts';
 import { type RunnerOptions, type RunningRunner, startRunner, type Timing } from '../src/index.ts';
 
-/** Sleeps are short, and the time of day goes on as if they hadn't been. */
+/** Sleeps are short, and the time of day goes on as if they had been long. */
 export class Hurried implements Timing {
   #nowMs = systemClock.nowMs();
-  /** Pauses of at least so long last until they are aborted. */
+  /** Pauses of at least this length last until they are aborted. */
   longestMs = Number.POSITIVE_INFINITY;
   nowMs = (): number => this.#nowMs;
   random = (): number => 0.5;
@@ -31,7 +31,10 @@ const aborted = async (signal: AbortSignal): Promise<void> => {
   });
 };
 
-/** `refused`: the call does not get through; `lost`: it is done, and its answer doesn't arrive. */
+/**
+ * `refused`: the call does not get through; `lost`: the call is done, and its answer doesn't
+ * arrive.
+ */
 export type Fate = 'refused' | 'lost' | Response | null;
 
 export interface Sent {
@@ -60,17 +63,20 @@ export class Network {
     throw new TypeError('fetch failed');
   };
 
-  /** The calls whose path ends so. */
+  /** The calls whose path ends with this text. */
   to = (end: string): Sent[] => this.sent.filter(({ path: at }) => at.endsWith(end));
 
-  /** Resolves with the next call whose path ends so. */
+  /** Resolves with the next call whose path ends with this text. */
   async next(end: string): Promise<Sent> {
     const before = this.to(end).length;
     return await eventually(async () => this.to(end)[before]);
   }
 }
 
-/** One server for the tests of a file; each has a runner of its own, and its commands are for that one. */
+/**
+ * One server for the tests of a file; each test has a runner of its own, and its commands are
+ * pinned to that runner.
+ */
 let shared: Promise<TestServer> | null = null;
 after(async () => await (await shared)?.stop());
 
@@ -100,8 +106,8 @@ export class Rig {
   }
 
   /**
-   * What is started by the rig ends with the test, also when the test fails. `alone`: a server of its own, for tests that
-   * move its clock by more than others can bear.
+   * Everything that the rig starts ends with the test, also when the test fails. `alone`: a server
+   * of its own, for tests that move its clock by more than others can bear.
    */
   static async start(t: TestContext, { alone = false } = {}): Promise<Rig> {
     const folder = await mkdtemp(path.join(tmpdir(), 'muster-runner-'));
@@ -149,7 +155,10 @@ export class Rig {
     return body.id;
   }
 
-  /** To its own runner where others share the server, and the test doesn't say otherwise. */
+  /**
+   * Pins the command to the test's own runner where others share the server, unless the test says
+   * otherwise.
+   */
   #pinned = (more: object): { runner_id?: string } =>
     this.isAlone || 'target' in more ? {} : { runner_id: this.runnerId };
 
@@ -175,7 +184,7 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open: () => open() };
 }
 
-/** Work that a test sees begin and lets end. */
+/** Work whose begin a test sees, and whose end it decides. */
 export function work(result?: string) {
   const [begun, ended] = [gate(), gate()];
   const handler = async (): Promise<string | undefined> => {

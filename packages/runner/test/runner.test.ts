@@ -1,4 +1,4 @@
-// The SDK against the real server: beats, takes commands, renews its key, hands in a report.
+// The SDK against the real server: it beats, takes commands, renews its key, and hands in a report.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// The end of a runner: what it has begun is finished and handed over, or given back; its heart beats until then.
+// The end of a runner: begun work is finished and handed over, or given back; the heartbeats go on
+// until then.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// A runner at work: commands arrive by a poll that waits, several are worked on at once, handlers tell how it goes.
+// A runner at work: commands arrive by a poll that waits, several are in work at once, handlers
+// report their progress.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

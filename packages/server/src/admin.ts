@@ -1,5 +1,6 @@
-// `muster admin`: new secrets when the printed ones were lost. It writes to the database directly, so it needs no token;
-// whoever may read the data directory (or the database URL) is the administrator.
+// `muster admin`: makes new secrets when the printed ones were lost. It writes to the database
+// directly, so it needs no token: whoever may read the data directory (or the database URL) is the
+// administrator.
 
 import type { Role } from '@muster/contract';
 import type { Config } from './config.ts';
@@ -21,13 +22,16 @@ export interface AdminRequest {
 export interface AdminResult {
   /** Shown once. */
   readonly secret: string;
-  /** What it is, for people. */
+  /** The purpose of the secret, in words for people. */
   readonly text: string;
 }
 
 const isRole = (text: string): text is Role => ['viewer', 'analyst', 'admin'].includes(text);
 
-/** `own`: the clock of this machine. Rejects with an Error whose message says what to correct. */
+/**
+ * Makes what was asked for. `own`: the clock of this machine. Rejects with an Error whose message
+ * says what to correct.
+ */
 export async function administrate(
   config: Config,
   own: Clock,

@@ -1,5 +1,6 @@
-// The composition root: the only file that wires. From a configuration to a server that listens, and back down again in
-// order: stop accepting, finish requests and the upload in work, flush presence, close the database.
+// The composition root, the only file that wires: turns a configuration into a server that listens,
+// and stops that server in order: stop accepting, finish requests and the upload in work, flush
+// presence, close the database.
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -51,28 +52,31 @@ import { watchJobs } from './upkeep/watch-jobs.ts';
 import { VERSION } from './version.ts';
 
 export interface RunningApp {
-  /** Where it listens, for people and clients. */
+  /** The address at which the server listens, for people and clients. */
   readonly url: string;
   /** Set on the first run only. */
   readonly firstRun: FirstRun | null;
-  /** One round of upkeep, now, beside its own pace: for tests that own the clock. */
+  /** Runs one round of upkeep now, beside its own pace; for tests that own the clock. */
   readonly round: () => Promise<void>;
   /** Stops gracefully; safe to call twice. */
   readonly stop: () => Promise<void>;
 }
 
-/** What tests put in the place of the machine. */
+/** The parts of the machine that tests replace. */
 export interface Ports {
   readonly freeBytes: FreeBytes;
-  /** Free inside the file of the database. */
+  /** Free bytes inside the file of the database. */
   readonly reusableBytes: (database: Database) => Promise<number>;
-  /** A module that meets every upload in its thread (ingest.worker.ts). */
+  /** A module that is told of every upload in its thread (ingest.worker.ts). */
   readonly ingestProbe: string | null;
   /** How long the threads of ingest wait for a first upload before they are started without one. */
   readonly ingestStartMs: number;
-  /** Makes the clock agree with those of other nodes (db/database-clock.ts). */
+  /** Makes the clock agree with the clocks of other nodes (db/database-clock.ts). */
   readonly alignClock: () => Promise<void>;
-  /** By how much runners should slow down after a flush of presence that took so many milliseconds. */
+  /**
+   * The factor by which runners should slow down after a flush of presence that took so many
+   * milliseconds.
+   */
   readonly loadOf: (flushMs: number) => number;
 }
 
@@ -89,8 +93,8 @@ function machine(): Ports {
 }
 
 /**
- * Migrates the opened database, wires and listens. Rejects with what the operator can act on; then nothing is left
- * running, the database neither.
+ * Migrates the opened database, wires and listens. Rejects with an error that the operator can act
+ * on; then nothing is left running, and the database is closed.
  */
 export async function startApp(
   config: Config,
@@ -105,7 +109,8 @@ export async function startApp(
     const embedded = config.databaseUrl === null;
     const masterKey = loadMasterKey(config.masterKey, config.dataDirectory, embedded);
     await verifyMasterKey(database, masterKey, clock.nowMs());
-    // Nobody else writes to an embedded database: what was being processed when the process ended is free again.
+    // Nobody else writes to an embedded database: an upload that was in work when the process ended
+    // is free again.
     if (embedded) await releaseAll(database, clock);
     return await wire(config, clock, log, { ...machine(), ...ports }, database, masterKey);
   } catch (error) {
@@ -176,7 +181,7 @@ async function wire(
   const stop = async (): Promise<void> => {
     if (state.stopping) return;
     state.stopping = true;
-    // Polls that wait are answered at once; closing the server waits for them.
+    // Waiting polls are answered at once, because closing the server waits for them.
     await wake.stop();
     const parts = { app, workers, upkeep, presence, series, authenticator, database };
     await stopAll(config, clock, log, parts);
@@ -261,7 +266,10 @@ function ingestWorkers(
   return new IngestWorkers({ ...deps, count, heapMiBMax, probe, startAfterMs });
 }
 
-/** The disk of the embedded database, looked at once before the first upload; null: the database has its own. */
+/**
+ * The watch of the embedded database's disk, which has looked once before the first upload; null:
+ * the database has its own disk.
+ */
 async function watchDisk(
   { databaseUrl, dataDirectory, diskFreeBytesMin }: Config,
   log: Logger,
@@ -275,7 +283,9 @@ async function watchDisk(
   return disk;
 }
 
-/** After the address is ours: a start that fails must not use up secrets that are shown once. */
+/**
+ * After the server has its address: a start that fails must not use up secrets that are shown once.
+ */
 async function firstRunOrClose(
   app: FastifyInstance,
   database: Database,
@@ -304,7 +314,7 @@ function tlsOf(config: Config): { certFile: string; keyFile: string } | null {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
-/** Nothing is governed per runner yet: the digest is that of "nothing". */
+/** The server governs no setting of a single runner yet: this is the digest of "nothing". */
 const CONFIG_VERSION = '0000000000000000';
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {
@@ -314,7 +324,7 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
   return `${config.tlsCertFile === null ? 'http' : 'https'}://${host}:${port}`;
 }
 
-/** How long answers that are being written may take when everything else has stopped. */
+/** How long answers that are being written may take after everything else has stopped. */
 const ANSWER_MS = 2000;
 
 interface Parts {
@@ -333,7 +343,8 @@ async function stopAll(config: Config, clock: Clock, log: Logger, parts: Parts):
   // Requests that wait for a receipt are answered 202 as soon as the workers have stopped.
   const closed = app.close();
   await workers.stop(config.stopSecondsMax * 1000);
-  // The workers have stopped, so waiting requests are being answered; what is still arriving has had its time.
+  // The workers have stopped, so waiting requests are being answered; bodies that still arrive have
+  // had their time.
   const patience = new AbortController();
   await Promise.race([closed, clock.sleep(ANSWER_MS, patience.signal)]);
   patience.abort();

@@ -1,5 +1,6 @@
-// Environment → one frozen Config. Every variable stands in VARIABLES, from which `muster serve --help` prints the
-// reference; units are in the names. Nothing else in the server reads the environment.
+// Turns the environment into one frozen Config. Every variable stands in VARIABLES, from which
+// `muster serve --help` prints the reference; units are in the names. No other file of the server
+// reads the environment.
 
 import { isIP } from 'node:net';
 import { type LogLevel, Secret } from './lib/log.ts';
@@ -8,13 +9,13 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly dataDirectory: string;
-  /** null: the embedded SQLite database in the data directory. */
+  /** Null: the embedded SQLite database in the data directory. */
   readonly databaseUrl: Secret | null;
   readonly databasePoolMax: number;
   readonly masterKey: Secret | null;
   readonly tlsCertFile: string | null;
   readonly tlsKeyFile: string | null;
-  /** Addresses or CIDR blocks whose X-Forwarded-For is believed; empty: nobody's. */
+  /** Addresses or CIDR blocks whose X-Forwarded-For is believed; empty: none. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
   readonly metrics: 'loopback' | 'open' | 'off';
@@ -111,7 +112,7 @@ export const VARIABLES: readonly Variable[] = [
   },
 ];
 
-/** A configuration that can't be used: every fault, so that one start shows them all. */
+/** A configuration that can't be used: holds every fault, so that one start shows them all. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
@@ -121,7 +122,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the configuration. Throws ConfigError, also for MUSTER_ variables that don't exist (a misspelt name). */
+/**
+ * Reads the configuration. Throws ConfigError, also for MUSTER_ variables that don't exist (a
+ * misspelt name).
+ */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = [];
   const read = reader(env, faults);
@@ -168,7 +172,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(config);
 }
 
-/** Set for the command line and the tests, which share the environment with the server. */
+/** Variables of the command line and the tests, which share the environment with the server. */
 const FOREIGN = new Set([
   'MUSTER_URL',
   'MUSTER_KEY',

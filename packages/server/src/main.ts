@@ -1,6 +1,6 @@
-// argv and environment → configuration → app → drain. What `muster serve` and `muster admin` run; the command line
-// loads this file by name (packages/cli). What it imports statically is loaded before anything starts; the rest while the
-// database's threads start.
+// argv and environment → configuration → app → drain: what `muster serve` and `muster admin` run.
+// The command line loads this file by name (packages/cli). Static imports are loaded before
+// anything starts; the rest is loaded while the database's threads start.
 
 import { type Config, ConfigError, configReference, readConfig } from './config.ts';
 import type { AdminRequest, AdminResult } from './admin.ts';
@@ -21,7 +21,7 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
     process.stdout.write(`${configReference()}\n`);
     return 0;
   }
-  // Before anything else: a stop that is asked for while starting must not kill half a start.
+  // Before anything else: a stop that is asked for during the start must not kill half a start.
   const stopAsked = stopSignal();
   let app: RunningApp;
   try {
@@ -37,7 +37,10 @@ export async function serve(args: { readonly help: boolean }): Promise<number> {
   return 0;
 }
 
-/** Starts what `serve` serves, in the time of its database; `own` is the clock of this machine. */
+/**
+ * Starts the server that `serve` runs, in the time of its database; `own` is the clock of this
+ * machine.
+ */
 export async function start(
   config: Config,
   own: Clock,

@@ -1,4 +1,5 @@
-// Why a start failed, in words that say what to do. Anything unknown keeps its stack.
+// Explains why a start failed, in words that say what to do. An unknown error keeps its stack,
+// because only the stack helps then.
 
 import { ConfigError } from './config.ts';
 import { MigrationError } from './db/migrate.ts';

@@ -1,5 +1,5 @@
-// What a start prints for people: where the console is, how to sign in, and on the first run ready-to-paste commands.
-// A restart prints no secret.
+// Prints what people need after a start: where the console is, how to sign in, and on the first run
+// ready-to-paste commands. A restart prints no secret.
 
 import type { FirstRun } from './keys/first-run.ts';
 

@@ -1,6 +1,6 @@
-// The real server for tests: `startServer` in this process (fast; the clock is the test's to move), `spawnServer` as a
-// process of its own through the real entrance (for kills, signals, restarts). Both on an empty folder, or on
-// PostgreSQL with a fresh database. Nothing is mocked.
+// The real server for tests: `startServer` in this process (fast; the test moves the clock),
+// `spawnServer` as a process of its own through the real entrance (for kills, signals, restarts).
+// Both on an empty folder, or on PostgreSQL with a fresh database. Nothing is mocked.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,10 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** The system clock with an offset that the test moves; sleeps stay real, so that threads and timers agree. */
+/**
+ * The system clock with an offset that the test moves; sleeps stay real, so that threads and timers
+ * agree.
+ */
 export class TestClock implements Clock {
   #offsetMs = 0;
   #agedMs = 0;
@@ -45,7 +48,10 @@ export class TestClock implements Clock {
   nowMs(): number {
     return systemClock.nowMs() + this.#offsetMs;
   }
-  /** Moves only what measures how long something takes: the time of day stays that of threads and other nodes. */
+  /**
+   * Moves only the monotonic time, which measures durations: the time of day stays that of threads
+   * and other nodes.
+   */
   age(ms: number): void {
     this.#agedMs += ms;
   }
@@ -81,8 +87,8 @@ export async function emptyPlace(backend: Backend): Promise<Place> {
 }
 
 /**
- * A server in this process. Give a `place` to start again on the same data; it is then the caller's to remove. `prepare`
- * is called with the opened database before the server is started on it.
+ * A server in this process. Give a `place` to start again on the same data; the caller then removes
+ * it. `prepare` is called with the opened database before the server is started on it.
  */
 export async function startServer(
   options: {
@@ -136,7 +142,9 @@ export interface SpawnedServer {
 
 const ENTRANCE = fileURLToPath(new URL('../../cli/bin/muster.mjs', import.meta.url));
 
-/** `muster serve` as a process of its own. Rejects with its output when it ends before it listens. */
+/**
+ * `muster serve` as a process of its own. Rejects with its output when it ends before it listens.
+ */
 export async function spawnServer(
   place: Place,
   env: Readonly<Record<string, string>> = {},
@@ -181,8 +189,9 @@ function withoutMuster(env: NodeJS.ProcessEnv): Record<string, string> {
 }
 
 /**
- * Asks again until `probe` gives something, bounded by the run's own hang guard. For conditions, never for time. Asks less
- * often the longer it takes: what is waited for needs the same two processors.
+ * Asks again until `probe` gives a value, bounded by the run's own hang guard. For conditions,
+ * never for time. Asks less often the longer it takes: the awaited work needs the same two
+ * processors.
  */
 export async function eventually<T>(
   probe: () => Promise<T | null | undefined | false>,

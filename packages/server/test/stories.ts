@@ -1,5 +1,6 @@
-// A migrated database with one tenant, and a clock that only the test moves: for tests of stories without HTTP, on both
-// databases. `Troubled` is the same database with the troubles that a real one has: away, slow, failing half way.
+// A migrated database with one tenant, and a clock that only the test moves: for tests of stories
+// without HTTP, on both databases. `Troubled` is the same database with the troubles that a real
+// one has: away, slow, failing half way.
 
 import { createLogger } from '../src/lib/log.ts';
 import { Authenticator, type RunnerCaller } from '../src/keys/authenticate.ts';
@@ -65,9 +66,9 @@ export class Troubled implements Database {
   isAway = false;
   /** Called inside each transaction: a slow database moves the clock. */
   onTransaction: () => void = () => {};
-  /** What a transaction gets instead of `tx`. */
+  /** The instance that a transaction gets instead of `tx`. */
   wrap: (tx: Db) => Db = (tx) => tx;
-  /** Called after each commit: what comes too late to be told. */
+  /** Called after each commit: a fault here comes too late for the caller to be told. */
   onCommitted: () => void = () => {};
 
   constructor(real: Database) {
@@ -124,7 +125,10 @@ export class Troubled implements Database {
   }
 }
 
-/** One node of the server, as far as presence and keys go: what app.ts wires, without HTTP and without a scheduler. */
+/**
+ * One node of the server with presence and keys: wired as in app.ts, without HTTP and without a
+ * scheduler.
+ */
 export class ServerNode {
   readonly presence: PresenceBook;
   readonly authenticator: Authenticator;

@@ -1,4 +1,5 @@
-// Every command, in the order in which help lists them.
+// Every command, in the order in which help lists them. A command that isn't in this list can't be
+// called.
 
 import type { Command } from '../command.ts';
 import { assetCommands } from './assets.ts';

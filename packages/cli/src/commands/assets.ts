@@ -1,4 +1,5 @@
-// muster assets …: what is scanned.
+// muster assets …: what is scanned. Lists assets, and shows one with its kind, criticality and
+// default branch.
 
 import { type Asset, ASSET_KINDS, endpoints } from '@muster/contract';
 import { command } from '../command.ts';

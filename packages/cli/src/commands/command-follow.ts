@@ -1,4 +1,5 @@
-// muster commands why and logs: what a command waits for, and what its runner says while it works.
+// muster commands why and logs: the reasons why a command waits, and the lines that its runner
+// writes while it works.
 
 import { type CommandLog, type CommandWaiting, endpoints } from '@muster/contract';
 import { command } from '../command.ts';
@@ -65,7 +66,10 @@ function headline(print: Printer, found: CommandWaiting): string {
   );
 }
 
-/** The server holds an answer back for so long while nothing is said; proxies may end what is silent for longer. */
+/**
+ * The server holds an answer back for this time while there are no lines; proxies may end
+ * connections that are silent for longer.
+ */
 const FOLLOW_SECONDS = '30';
 
 export const logs = command({

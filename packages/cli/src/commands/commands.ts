@@ -1,4 +1,5 @@
-// muster commands …: work for runners.
+// muster commands …: work for runners. Lists, shows, creates and cancels commands;
+// command-follow.ts has the rest.
 
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
@@ -209,7 +210,7 @@ const create = command({
         scheduled_at: notBefore === undefined ? undefined : isoOf(notBefore, io.nowMs()),
         timeout,
         max_attempts: options['max-attempts'],
-        // false is the server's own default; a flag that isn't there says nothing.
+        // False is the server's own default; an absent flag sends nothing.
         retry_on_fail: options['retry-on-fail'] ? true : undefined,
       }),
     };

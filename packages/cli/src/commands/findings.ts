@@ -1,4 +1,5 @@
-// muster findings …: what was found, and what an operator decides about it.
+// muster findings …: what was found, and what an operator decides about it. Lists and shows
+// findings, and sets their status.
 
 import { endpoints, type Finding, FINDING_STATUSES, SEVERITIES } from '@muster/contract';
 import { command } from '../command.ts';

@@ -1,4 +1,5 @@
-// muster keys … and muster enrolment-tokens …: what runners and operators prove themselves with.
+// muster keys … and muster enrolment-tokens …: the secrets of runners and operators. A new secret
+// is printed once.
 
 import { type ApiKey, endpoints, KEY_SCOPES } from '@muster/contract';
 import { command } from '../command.ts';

@@ -1,4 +1,5 @@
-// muster me: which operator the token speaks for.
+// muster me: prints which operator the token speaks for, with its role and tenant. The quickest
+// check of a token.
 
 import { endpoints } from '@muster/contract';
 import { command } from '../command.ts';

@@ -1,4 +1,5 @@
-// muster runners …: the fleet.
+// muster runners …: the fleet. Lists, shows and creates runners, changes their admin state, and
+// prints their metrics.
 
 import {
   endpoints,
@@ -114,7 +115,7 @@ const measures: Column<Measure>[] = [
   { title: 'HIGHEST', cell: (row) => rounded(row.highest) },
 ];
 
-/** Every step counts the same in the mean; steps without a value don't. */
+/** Every step counts the same in the mean; steps without a value don't count. */
 const summaries = ({ series }: RunnerMetrics): Measure[] =>
   series.flatMap(({ metric, average, max }) => {
     const means = average.filter((value) => value !== null);

@@ -1,4 +1,5 @@
-// muster scans …: sessions in which runners say that they scan. What they found is in their uploads.
+// muster scans …: sessions in which runners say that they scan. The findings of a scan are in its
+// uploads.
 
 import { endpoints, SCAN_SESSION_STATUSES, type ScanSession } from '@muster/contract';
 import { command } from '../command.ts';

@@ -1,4 +1,5 @@
-// muster serve and muster admin …: what works on the server's machine, by the server package.
+// muster serve and muster admin …: the commands that work on the server's machine, through the
+// server package.
 
 import { ROLES } from '@muster/contract';
 import { command } from '../command.ts';

@@ -1,4 +1,5 @@
-// muster upload FILE…: hands in reports, one after the other, and prints what became of each.
+// muster upload FILE…: hands in reports, one after the other, and prints what became of each. All
+// files are checked before the first is sent.
 
 import { ApiError, ASSET_KINDS, type Receipt } from '@muster/contract';
 import { command } from '../command.ts';
@@ -12,7 +13,7 @@ import { receiptText } from '../upload/receipt.ts';
 import { send, type Sent, type UploadQueryValues } from '../upload/send.ts';
 import { openSource, shownName, type Source } from '../upload/source.ts';
 
-/** Long enough for a million findings; whoever can't wait says so. */
+/** Long enough for a million findings; a caller that can't wait gives another time. */
 const WAIT_DEFAULT_SECONDS = 600;
 
 const options = {
@@ -56,7 +57,8 @@ export const upload = command({
     }
     const sources: Source[] = [];
     try {
-      // All are looked at before the first is sent: a typing error must not be found half-way.
+      // All files are looked at before the first is sent: a typing error must not be found
+      // half-way.
       for (const name of names) sources.push(await openSource(name, context.io.input, format));
       return await sendAll(context, sources, queryOf(about), wait ?? WAIT_DEFAULT_SECONDS);
     } finally {
@@ -86,7 +88,7 @@ function queryOf(
   });
 }
 
-/** What the JSON document says of one file. */
+/** The entry of one file in the JSON document. */
 interface Outcome {
   readonly file: string;
   readonly format: Source['format'];
@@ -122,7 +124,7 @@ async function sendAll(
       outcomes.push(failureOf(source, error));
       print.error(`${shownName(source.name)}: ${text}`);
       showRefused(context, error);
-      // The next file would fare no better.
+      // The next file would fail in the same way.
       if (exit === EXIT.unreachable || exit === EXIT.unauthorised) break;
     }
   }
@@ -146,7 +148,7 @@ function failureOf(source: Source, error: unknown): Outcome {
   return { file, format, state, upload_id: uploadId, receipt, problem };
 }
 
-/** A refused report's receipt says which items made it so. */
+/** A refused report's receipt names the items for which it was refused. */
 function refusedReceipt(error: unknown): Receipt | null {
   const receipt = error instanceof ApiError ? error.problem['receipt'] : undefined;
   return typeof receipt === 'object' && receipt !== null ? (receipt as Receipt) : null;

@@ -1,4 +1,5 @@
-// muster uploads …: what runners handed in, and what became of it. Handing in is `muster upload` (upload.ts).
+// muster uploads …: what runners handed in, and what became of it. `muster upload` (upload.ts)
+// hands reports in.
 
 import {
   endpoints,
@@ -30,7 +31,7 @@ const layout = (print: Printer): Column<Upload>[] => [
   { title: 'FINDINGS', cell: (row) => summary(row.receipt), shrink: 'end' },
 ];
 
-/** `12: 3 created, 1 rejected`: what is worth a look. */
+/** `12: 3 created, 1 rejected`: the counts that are worth a look. */
 function summary(receipt: Receipt | null): string {
   if (receipt === null) return '-';
   const { findings, resolved } = receipt;
@@ -43,7 +44,7 @@ function summary(receipt: Receipt | null): string {
     : `${findings.received}: ${parts.join(', ')}`;
 }
 
-/** A line for each run that the server shows, and how many there are beyond them. */
+/** A line for each run that the server shows, and the number of further runs. */
 function runsText({ runs, runs_total: total }: Upload): string | null {
   if (runs === null) return null;
   const shown = runs.map((run) => {

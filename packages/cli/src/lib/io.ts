@@ -1,5 +1,6 @@
-// Everything the command line touches of its process, as one value: environment, streams, network, time and chance. Tests
-// hand in their own; nothing else reads them. `main` gets it and passes it down.
+// Everything of its process that the command line uses, as one value: environment, streams,
+// network, time and chance. Tests hand in their own; no other file reads them. `main` gets the
+// value and passes it down.
 
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -9,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Sink {
   write(text: string): void;
   readonly isTty: boolean;
-  /** Characters a line; null: not a terminal, lines are never cut. */
+  /** Characters in a line; null: not a terminal, lines are never cut. */
   readonly columns: number | null;
 }
 
@@ -27,7 +28,7 @@ export interface Io {
 }
 
 export function processIo(): Io {
-  // `muster findings list | head`: whoever reads has seen enough.
+  // `muster findings list | head`: the reader has seen enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
     throw error;

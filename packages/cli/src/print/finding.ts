@@ -1,5 +1,5 @@
-// One finding as a page of names and values. The detail comes as the server stored it, from any tool: every member is
-// looked at before it is used. Pure.
+// One finding as a page of names and values. The detail comes as the server stored it, from any
+// tool: every member is checked before it is used. Pure.
 
 import type { endpoints, FindingDetail, ReplyOf } from '@muster/contract';
 import type { Field } from './printer.ts';
@@ -62,7 +62,7 @@ function detailFields(detail: Partial<FindingDetail>): Field[] {
   ];
 }
 
-/** Each bag below what it belongs to. */
+/** Each bag below the name of the object that has it. */
 const bags = (below: unknown): string | null =>
   Object.entries((below ?? {}) as Record<string, unknown>)
     .map(([where, bag]) => `${where}\n${jsonText(bag)}`)

@@ -1,5 +1,5 @@
-// How a command speaks: results on stdout, as text or as one JSON document; everything else on stderr. Colours only
-// where they can be seen.
+// Prints for a command: results on stdout, as text or as one JSON document; everything else on
+// stderr. Colours only where they can be seen.
 
 import { styleText } from 'node:util';
 import type { Io, Sink } from '../lib/io.ts';
@@ -8,7 +8,9 @@ import { jsonText, lines, plain, wrap } from './text.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Name and value; a value of several lines is indented below its name. Null: not said, not shown. */
+/**
+ * Name and value; a value of several lines is indented below its name. A value of null isn't shown.
+ */
 export type Field = readonly [name: string, value: string | null];
 
 export class Printer {
@@ -36,7 +38,7 @@ export class Printer {
     return this.#painted(this.#out, style, text);
   }
 
-  /** A result: the document for machines, or what `human` makes of it (ended by a line break). */
+  /** Prints a result: the document for machines, or the text of `human` (ended by a line break). */
   result(document: unknown, human: () => string): void {
     this.#out.write(this.isJson ? `${jsonText(document)}\n` : human());
   }
@@ -46,12 +48,12 @@ export class Printer {
     return `${plain(text)}\n`;
   }
 
-  /** Text that is neither result nor error: what to do next, what was left out. */
+  /** Prints text that is neither result nor error: what to do next, what was left out. */
   note(text: string): void {
     this.#err.write(`${this.#painted(this.#err, 'dim', wrap(plain(text), this.#err.columns))}\n`);
   }
 
-  /** What went wrong, as one paragraph. */
+  /** Prints an error, as one paragraph. */
   error(text: string): void {
     const head = this.#painted(this.#err, ['red', 'bold'], 'muster:');
     this.#err.write(`${wrap(`muster: ${text}`, this.#err.columns).replace(/^muster:/, head)}\n`);

@@ -1,8 +1,9 @@
-// A new key or token: printed once, plainly, on stdout; the words around it go to stderr, so that `$(…)` gets the secret.
+// Prints a new key or token: once, plainly, on stdout. The words around it go to stderr, so that
+// `$(…)` gets the secret alone.
 
 import type { Printer } from './printer.ts';
 
-/** `words`: what it is, then what to do with it. */
+/** `words`: what the secret is, then what to do with it. */
 export function secret(
   print: Printer,
   document: unknown,

@@ -1,12 +1,12 @@
-// Rows → a table that fits the terminal. Columns that may shrink give up room, the widest first; ids never do, because
-// a cut id is of no use. Written to a file or a pipe nothing is cut at all. Pure.
+// Turns rows into a table that fits the terminal. Columns that may shrink give up room, the widest
+// first; ids never shrink, because a cut id is of no use. In a file or a pipe nothing is cut. Pure.
 
 import { cut, cutFront, pad, plain, width } from './text.ts';
 
 export interface Column<T> {
   readonly title: string;
   cell(row: T): string;
-  /** What happens when there is too little room; absent: it keeps its width. */
+  /** Where the text is cut when there is too little room; absent: the column keeps its width. */
   readonly shrink?: 'end' | 'front';
   /** Left out where the columns that shrink would become too narrow to read. */
   readonly isOptional?: true;
@@ -15,12 +15,15 @@ export interface Column<T> {
 }
 
 const GAP = 2;
-/** Less than this tells nothing: then lines may get longer than the terminal. */
+/** A narrower column tells nothing: lines may then get longer than the terminal. */
 const SHRUNK_MIN = 8;
-/** Before a column gets narrower than this, an optional one goes. */
+/** An optional column is left out before another gets narrower than this. */
 const READABLE = 15;
 
-/** The table with a line of titles, each line ended. `columns`: width of the terminal, null for none. */
+/**
+ * The table with a line of titles, each line ended. `columns`: width of the terminal, null for
+ * none.
+ */
 export function table<T>(
   layout: readonly Column<T>[],
   rows: readonly T[],
@@ -57,7 +60,10 @@ interface Shown<T> {
   room: number;
 }
 
-/** Leaves optional columns out, the last first, then narrows, until a line fits or nothing can give way any more. */
+/**
+ * Leaves optional columns out, the last first, then narrows, until a line fits or no column can
+ * give way.
+ */
 function fit<T>(all: readonly Shown<T>[], columns: number): Shown<T>[] {
   const readable = narrow(all, columns, READABLE);
   if (readable.fits) return readable.shown;
@@ -69,7 +75,9 @@ function fit<T>(all: readonly Shown<T>[], columns: number): Shown<T>[] {
   );
 }
 
-/** Takes one character after the other from the widest column that may shrink, none below `least`. */
+/**
+ * Takes one character after the other from the widest column that may shrink, none below `least`.
+ */
 function narrow<T>(
   all: readonly Shown<T>[],
   columns: number,

@@ -1,10 +1,16 @@
-// Text for a terminal. Titles, paths and messages of findings are written by whoever wrote the scanned code: control
-// characters and direction marks are shown, never obeyed. Pure.
+// Text for a terminal. The author of the scanned code wrote the titles, paths and messages of
+// findings: control characters and direction marks in them are shown, never obeyed. Pure.
 
-/** Controls (C0, DEL, C1) but tab and line break; direction marks, which can turn a path around; other line ends. */
+/**
+ * Controls (C0, DEL, C1) except tab and line break; direction marks, which can turn a path around;
+ * other line ends.
+ */
 const CONTROL = /(?![\t\n])[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** The text on one line: line breaks become blanks, what could steer a terminal becomes visible (`\u{1b}`). */
+/**
+ * The text on one line: line breaks become blanks, and characters that could steer a terminal
+ * become visible (`\u{1b}`).
+ */
 export function plain(text: string): string {
   return lines(text).replace(/[\t\n]+/g, ' ');
 }
@@ -30,7 +36,7 @@ export function width(text: string): number {
   return columns;
 }
 
-/** At most `columns` wide; what is cut ends in `…`. */
+/** At most `columns` wide; a cut text ends in `…`. */
 export function cut(text: string, columns: number): string {
   if (width(text) <= columns) return text;
   let kept = '';
@@ -61,7 +67,10 @@ export function cutFront(text: string, columns: number): string {
 export const pad = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - width(text)));
 
-/** Broken at blanks so that no line is wider than `columns` where words allow it. Later lines are indented. */
+/**
+ * Breaks the text at blanks so that no line is wider than `columns` where words allow it. Later
+ * lines are indented.
+ */
 export function wrap(text: string, columns: number | null, indent = ''): string {
   if (columns === null) return text;
   const done: string[] = [];
@@ -94,7 +103,10 @@ export function bytes(count: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** A document for machines. What JSON may leave bare but a terminal would obey is escaped, too: same document. */
+/**
+ * A document for machines. Characters that JSON may leave bare but a terminal would obey are
+ * escaped, too; the document stays the same.
+ */
 export const jsonText = (value: unknown): string =>
   JSON.stringify(value, null, 2).replace(
     /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,

@@ -1,4 +1,5 @@
-// Times for people: in their own zone, in an order that sorts. Machines get RFC 3339 as the wire has it.
+// Times for people: in their own zone, in an order that sorts. Machines get RFC 3339 as the wire
+// has it.
 
 const MINUTE = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
 const SECOND = new Intl.DateTimeFormat('sv-SE', {

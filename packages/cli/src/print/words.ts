@@ -1,4 +1,5 @@
-// The colour of each closed word: red needs somebody, yellow may soon, green is well.
+// The colour of each closed word: red needs somebody now, yellow may need somebody soon, green is
+// well.
 
 import type {
   CommandStatus,
@@ -51,7 +52,7 @@ const FINDING: Readonly<Record<FindingStatus, Style>> = {
   suppressed: 'dim',
 };
 
-/** A word that a newer server knows and this program doesn't stays as it is. */
+/** A word that a newer server knows and this program doesn't is printed without a colour. */
 const styleOf =
   <W extends string>(styles: Readonly<Record<W, Style>>) =>
   (word: W): Style =>

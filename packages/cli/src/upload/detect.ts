@@ -1,13 +1,17 @@
-// The first bytes of a file → its format. Content decides; the name helps only where the beginning says nothing. Pure.
+// Tells from the first bytes of a file which format it has. The content decides; the name
+// helps only where the beginning says nothing. Pure.
 
 import { UsageError } from '../errors.ts';
 
 export type Format = 'sarif' | 'ctis' | 'gitleaks';
 
-/** How much of a file is looked at: reports begin with version and tool, long texts come later. */
+/**
+ * The beginning of a file that is looked at: reports begin with version and tool, long texts come
+ * later.
+ */
 export const SNIFF_BYTES = 64 * 1024;
 
-/** UsageError: it can't be either, and why. */
+/** UsageError: the file can be neither; the message says why. */
 export function detect(start: Uint8Array, name: string): Format {
   const encodingFault = notUtf8(start);
   if (encodingFault !== null) throw new UsageError(`${name} ${encodingFault}`);
@@ -66,8 +70,8 @@ function byName(name: string): Format | null {
 const TOKEN = /"((?:[^"\\]|\\.)*)"|[{}[\],:]/gs;
 
 /**
- * The members of the outermost object as far as the text goes, with their value where it is a text. Not a parser: what is
- * no JSON is the server's to refuse, with the place.
+ * The members of the outermost object as far as the text goes; with the value of each member that
+ * is a text. Not a parser: the server refuses what is no JSON, and names the place.
  */
 export function topMembers(text: string): Map<string, string | null> {
   const members = new Map<string, string | null>();

@@ -1,5 +1,5 @@
-// One line on a terminal that says how far an upload is; nothing at all where stderr isn't one. It is redrawn when its
-// text changes, never by a timer.
+// One line on a terminal that shows the progress of an upload; nothing at all where stderr is no
+// terminal. The line is redrawn when its text changes, never by a timer.
 
 import type { Sink } from '../lib/io.ts';
 import { bytes, cut, plain } from '../print/text.ts';
@@ -17,7 +17,9 @@ export class Progress {
     this.#name = shownName(name);
   }
 
-  /** Anybody looking? If not, a longer wait in one request is cheaper than many short ones. */
+  /**
+   * Whether anybody watches. If not, a longer wait in one request is cheaper than many short ones.
+   */
   get isSeen(): boolean {
     return this.#sink.isTty;
   }
@@ -40,7 +42,7 @@ export class Progress {
     this.#draw(`${this.#name}  ${plain(reason)}; trying again in ${Math.ceil(ms / 1000)} s`);
   }
 
-  /** Takes the line away, before anything else is printed. */
+  /** Removes the line, before anything else is printed. */
   clear(): void {
     this.#draw('');
   }

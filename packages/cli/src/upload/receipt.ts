@@ -1,4 +1,5 @@
-// A receipt for people: every outcome, because together they are the promise that nothing got lost. Pure.
+// A receipt for people: every outcome is printed, because together they are the promise that
+// nothing got lost. Pure.
 
 import { FINDING_OUTCOMES, type FindingOutcome, type Receipt } from '@muster/contract';
 import type { Printer, Style } from '../print/printer.ts';
@@ -21,7 +22,7 @@ const STYLES: Partial<Record<FindingOutcome, Style>> = {
 
 const REJECTIONS_SHOWN = 5;
 
-/** The counts, then the first rejections. `rejectionsMax`: how many of them. */
+/** The counts, then the first rejections. `rejectionsMax`: the number of rejections shown. */
 export function receiptText(
   print: Printer,
   receipt: Receipt,

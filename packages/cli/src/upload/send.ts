@@ -1,5 +1,6 @@
-// One report on its way: compressed while it is read, sent until the server has it, then followed until it is processed.
-// Every attempt carries the same Idempotency-Key and the same bytes, so a lost answer costs nothing (contract §2).
+// Sends one report: compresses it while it is read, sends it until the server has it, then follows
+// it until it is processed. Every attempt carries the same Idempotency-Key and the same bytes, so a
+// lost answer costs nothing (contract §2).
 
 import { Readable, Transform } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
@@ -22,16 +23,21 @@ export type UploadQueryValues = Partial<QueryOf<typeof endpoints.ingestSarif>>;
 type Job = ReplyOf<typeof endpoints.uploadJob>;
 type IngestReply = CallReply<typeof endpoints.ingestSarif>;
 
-/** What came of it. A refusal that is the answer to this report (422 …) is thrown as ApiError. */
+/** The result. A refusal that is the answer to this report (422 …) is thrown as ApiError. */
 export type Sent =
   | { readonly state: 'processed'; readonly receipt: Receipt }
   | { readonly state: 'processing'; readonly uploadId: string };
 
-/** Tries of one request; with the pauses below a server may be away for about a quarter of a minute. */
+/**
+ * Tries of one request; with the pauses below a server may be away for about a quarter of a minute.
+ */
 const ATTEMPTS_MAX = 4;
 const PAUSE_FIRST_MS = 1000;
 const PAUSE_MAX_MS = 60_000;
-/** Where somebody watches, the job is asked this often: seconds, as the server counts its waits. */
+/**
+ * The interval at which the job is asked while somebody watches: seconds, because the server counts
+ * its waits in seconds.
+ */
 const WATCHED_WAIT_SECONDS = 1;
 const POLL_MS_MIN = 250;
 
@@ -64,14 +70,18 @@ export async function send(
     const receipt = receiptOf(job.body);
     if (receipt !== null) return { state: 'processed', receipt };
     progress.processing(job.body.items_done, job.body.items_total);
-    // The server holds the question back while nothing happens; should it not, it isn't asked without a break.
+    // The server holds the question back while nothing happens. If it doesn't, this pause keeps the
+    // questions apart.
     const tooSoonMs = askedMs + POLL_MS_MIN - context.io.nowMs();
     if (tooSoonMs > 0) await context.io.pause(tooSoonMs);
   }
   return { state: 'processing', uploadId };
 }
 
-/** The receipt of a finished job; null: it is still in work. Throws what became of a failed one. */
+/**
+ * The receipt of a finished job; null: the job is still in work. Throws the problem of a failed
+ * one.
+ */
 function receiptOf(job: Job): Receipt | null {
   if (job.status === 'completed') return job.result as Receipt;
   if (job.status !== 'failed') return null;
@@ -120,7 +130,10 @@ async function sendOnce(
   }
 }
 
-/** The file as zstd, with what was read of it shown. The default level packs reports about fifteenfold. */
+/**
+ * The file as zstd; the bytes read so far are shown. The default level packs reports about
+ * fifteenfold.
+ */
 function compressed(file: Readable, total: number, progress: Progress): Readable {
   let done = 0;
   const counter = new Transform({
@@ -143,8 +156,9 @@ function compressed(file: Readable, total: number, progress: Progress): Readable
 }
 
 /**
- * A server that refuses a body early closes the connection, and its answer can get lost under the bytes still on their
- * way. A small question with the same key brings the reason to light: it throws what the server says, if it says no.
+ * A server that refuses a body early closes the connection, and its answer can get lost under the
+ * bytes still on their way. A small question with the same key finds out the reason: this function
+ * throws what the server answers, if it refuses.
  */
 async function askWhy(context: Context): Promise<void> {
   try {
@@ -154,7 +168,10 @@ async function askWhy(context: Context): Promise<void> {
   }
 }
 
-/** Repeats what may succeed later: no answer, 429, 503. Retry-After is obeyed, up to PAUSE_MAX_MS. */
+/**
+ * Repeats calls that may succeed later: no answer, 429, 503. Retry-After is obeyed, up to
+ * PAUSE_MAX_MS.
+ */
 async function retrying<T>(
   context: Context,
   progress: Progress,

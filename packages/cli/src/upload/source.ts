@@ -1,5 +1,6 @@
-// What is to be sent, as something that can be read again: a retry sends the same bytes. Files are read where they are;
-// what can be read once only (stdin, a pipe) goes through a file without a name, which is gone however this ends.
+// The report to be sent, as something that can be read again: a retry sends the same bytes. Files
+// are read where they are. Input that can be read only once (stdin, a pipe) goes through a file
+// without a name, which is gone however this ends.
 
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
@@ -16,7 +17,7 @@ export interface Source {
   readonly name: string;
   readonly format: Format;
   readonly bytes: number;
-  /** From its first byte, each time. */
+  /** Reads from the first byte, each time. */
   read(): Readable;
   close(): Promise<void>;
 }
@@ -24,7 +25,10 @@ export interface Source {
 /** A name as messages show it. */
 export const shownName = (name: string): string => (name === '-' ? 'stdin' : plain(name));
 
-/** Looks at a file without sending anything. UsageError: it can't be read, is too large, or is no report. */
+/**
+ * Looks at a file without sending anything. UsageError: the file can't be read, is too large, or is
+ * no report.
+ */
 export async function openSource(
   name: string,
   input: Readable,
@@ -53,7 +57,10 @@ export async function openSource(
   }
 }
 
-/** Reports may hold secrets: the file is the reader's own (0700 folder, 0600), and loses its name while it is open. */
+/**
+ * Reports may hold secrets: the file belongs to the reader alone (0700 folder, 0600), and loses its
+ * name while it is open.
+ */
 async function spooled(
   name: string,
   input: AsyncIterable<Uint8Array>,
@@ -62,7 +69,7 @@ async function spooled(
   const folder = await mkdtemp(join(tmpdir(), 'muster-'));
   const handle = await open(join(folder, 'report'), 'wx+', 0o600);
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
-  // Windows keeps the name of an open file; there `close` is what removes it.
+  // Windows keeps the name of an open file; there `close` removes it.
   await remove().catch(() => undefined);
   const close = async (): Promise<void> => {
     await handle.close();
@@ -104,7 +111,10 @@ async function detected(handle: FileHandle, name: string): Promise<Format> {
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** From a place in the file, or from where reading stands (null). Leaves the file open, unlike a file's own stream. */
+/**
+ * Chunks from a place in the file, or from the current position (null). Leaves the file open,
+ * unlike a file's own stream.
+ */
 async function* chunksOf(handle: FileHandle, from: number | null): AsyncGenerator<Uint8Array> {
   for (let at = from; ; ) {
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -122,7 +132,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory; give its files',
 };
 
-/** A fault of the file system in the words of the reader; everything else as it is. */
+/**
+ * Explains a fault of the file system in the words of the reader; every other error stays as it is.
+ */
 export function unreadable(name: string, error: unknown): unknown {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   if (error instanceof UsageError || code === undefined) return error;

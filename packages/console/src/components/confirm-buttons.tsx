@@ -1,4 +1,5 @@
-// The two ways out of a question: doing it, with what went wrong if it failed, and leaving it.
+// The two answers to a question: the button that does it, with the fault if it failed, and the
+// button that leaves it.
 
 import { ProblemBox } from './problem-box.tsx';
 
@@ -14,7 +15,7 @@ export function ConfirmButtons({
     readonly isPending: boolean;
     readonly mutate: (input: undefined) => void;
   };
-  /** What a failure means: "The key was not revoked". */
+  /** The sentence for a failure: "The key was not revoked". */
   readonly doing: string;
   readonly confirm: string;
   readonly leave: string;

@@ -1,5 +1,5 @@
-// Name and value pairs, those without a value left out, and sections with a heading that screen
-// readers can jump to.
+// Name and value pairs, those without a value left out, and sections with a heading to which screen
+// readers can jump.
 
 import { type ReactNode, useId } from 'react';
 

@@ -1,4 +1,4 @@
-// The filters of a list. They live in the address (route.ts): choosing one goes there, and the list
+// The filters of a list. They live in the address (route.ts): a choice goes there, and the list
 // follows.
 
 import { type FormEvent, type ReactNode, useId } from 'react';
@@ -49,7 +49,8 @@ export function ChoiceFilter({
 }
 
 /**
- * A text; takes effect with Enter or on leaving the field, so that not every key asks the server.
+ * A text; takes effect with Enter or on leaving the field, so that not every key press asks the
+ * server.
  */
 export function TextFilter(filter: FilterProps) {
   const id = useId();

@@ -1,6 +1,6 @@
 // Texts and links that came in with reports or from runners: somebody else wrote them. React
-// escapes the text; here its direction is kept from spilling over, and only http and https
-// addresses become links.
+// escapes the text. This file keeps the text's direction from spilling over, and makes links of
+// http and https addresses only.
 
 import type { ReactNode } from 'react';
 import { Mark } from './mark.tsx';
@@ -18,7 +18,7 @@ export function ForeignBlock({ text }: { readonly text: string }) {
 }
 
 /**
- * A link when the address is http or https, else its text alone: `javascript:` and friends must
+ * A link when the address is http or https, otherwise its text alone: `javascript:` and others must
  * never be clickable.
  */
 export function ForeignLink({

@@ -1,6 +1,6 @@
-// A list in all its states: being read, failed, empty (with what to do next), filtered to nothing,
-// shown, and with more to load. The line with the count is a live region: it says what a filter or
-// "load more" has done.
+// A list in all its states: being read, failed, empty (with the next step), filtered to nothing,
+// shown, and with more to load. The line with the count is a live region: it tells the effect of a
+// filter or of "load more".
 
 import type { ReactNode } from 'react';
 import type { List } from '../api.ts';
@@ -25,7 +25,7 @@ export function ListView<Item extends { readonly id: string }>({
   readonly isFiltered: boolean;
   /** The same list without filters. */
   readonly clearHref: string;
-  /** For a list that has nothing yet: what it is for and the next step. */
+  /** For a list that has nothing yet: the purpose of the list and the next step. */
   readonly empty: ReactNode;
 }) {
   const { items, error } = list;

@@ -1,5 +1,5 @@
-// The small shapes beside words: drawn, because no font can be counted on to have them. They only
-// repeat what the word beside them says, so screen readers skip them.
+// The small shapes beside words, drawn, because no font surely has them. They only repeat the word
+// beside them, so screen readers skip them.
 
 const SHAPES = {
   ring: <circle cx="8" cy="8" r="5.5" className="stroke" />,

@@ -1,4 +1,5 @@
-// One thing in all its states: being read, failed, shown.
+// One thing in all its states: being read, failed, shown. The pages hand in the query and the view
+// of the thing.
 
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';

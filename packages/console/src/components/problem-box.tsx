@@ -1,6 +1,6 @@
-// What went wrong, so that the operator can act or ask: the problem's detail, the places it names,
-// its code and the id under which the server logged the request (RFC 9457 with our members).
-// Network faults are said in plain words.
+// Shows a fault so that the operator can act or ask: the problem's detail, the places it names, its
+// code and the id under which the server logged the request (RFC 9457 with our members). Network
+// faults are told in plain words.
 
 import { ApiError } from '@muster/contract';
 
@@ -15,7 +15,7 @@ export function ProblemBox({
   onRetry,
 }: {
   readonly error: Error;
-  /** What was tried: "The findings could not be read". */
+  /** The sentence for the failed action: "The findings could not be read". */
   readonly doing: string;
   readonly onRetry?: () => void;
 }) {

@@ -1,6 +1,6 @@
-// The frame of every page behind the sign-in: skip link, navigation, who is signed in, the line
-// that says what the last action did, and the page itself. Moves the focus to the new page's
-// heading when the operator goes somewhere.
+// The frame of every page behind the sign-in: skip link, navigation, the signed-in operator, the
+// line that tells the effect of the last action, and the page itself. Moves the focus to the new
+// page's heading when the operator goes somewhere.
 
 import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
 import { queryClient, useMe } from '../api.ts';
@@ -66,7 +66,8 @@ function skipToMain(event: MouseEvent): void {
 }
 
 /**
- * On every way to another page, but not at the start: there the browser's own order is expected.
+ * Focuses on every way to another page, but not at the start: there the browser's own order is
+ * expected.
  */
 function useArrival(place: string): void {
   const before = useRef(place);

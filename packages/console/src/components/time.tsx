@@ -1,4 +1,5 @@
-// Times in the reader's zone, with the exact instant in `title` and for machines.
+// Times in the reader's zone, with the exact instant in `title` and for machines. A relative time
+// counts on by itself.
 
 import { useSyncExternalStore } from 'react';
 import { agoText, timeText } from '../format.ts';
@@ -11,7 +12,7 @@ export function Time({ iso }: { readonly iso: string }) {
   );
 }
 
-/** How long ago; counts on while one looks. */
+/** The time that has passed; it counts on while the page is open. */
 export function Ago({ iso }: { readonly iso: string }) {
   const nowMs = useSyncExternalStore(everyTick, tick);
   return (

@@ -1,4 +1,5 @@
-// Assets: what reports are about, each with the way to its open findings.
+// Assets: what reports are about, each with a link to its open findings. Filtered by the address,
+// as every list is.
 
 import { ASSET_KINDS, type Asset, endpoints } from '@muster/contract';
 import { request, useList } from '../api.ts';

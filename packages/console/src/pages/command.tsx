@@ -1,5 +1,5 @@
-// One command: why it waits, its way so far, its attempts and reports, its log, its payload and its
-// result.
+// One command: why it waits, its states so far, its attempts and reports, its log, its payload and
+// its result.
 
 import { type Command, endpoints, type ReplyOf } from '@muster/contract';
 import { REFRESH_MS, request, useMayChange, useOne } from '../api.ts';
@@ -104,7 +104,7 @@ function factsOf(command: Command): Fact[] {
   ];
 }
 
-/** "region=eu; semgrep; docker": what a runner must have to take it. */
+/** "region=eu; semgrep; docker": the things that a runner must have to take the command. */
 function targetText({ target }: Command): string | null {
   if (target === null) return null;
   const labels = Object.entries(target.labels).map((label) => label.join('='));

@@ -1,5 +1,5 @@
-// Commands: what runners are asked to do, who holds them and how they ended. New ones are made from
-// here.
+// Commands: the work that runners are asked to do, who holds it and how it ended. New commands are
+// made from here.
 
 import { COMMAND_STATUSES, type Command, endpoints } from '@muster/contract';
 import { REFRESH_MS, request, useList, useMayChange } from '../api.ts';

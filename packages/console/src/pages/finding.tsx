@@ -1,5 +1,5 @@
-// One finding: what it is, where, what decides its severity, its history; and the form that decides
-// on it.
+// One finding: what it is, where it is, what decides its severity, its history; and the form that
+// sets its status.
 
 import { endpoints, type ReplyOf } from '@muster/contract';
 import { request, useMayChange, useOne } from '../api.ts';
@@ -63,7 +63,7 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
         <div>
           {mayChange ? (
             <Section title="Decide">
-              {/* Anew when the status has changed, so that the form shows what is so. */}
+              {/* Made anew when the status changes: the form shows the present one. */}
               <StatusForm key={finding.status_at} finding={finding} onDone={nothing} />
             </Section>
           ) : null}
@@ -76,7 +76,7 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
   );
 }
 
-/** The page itself shows the new status; the shell says it. */
+/** The page itself shows the new status, and the shell tells of it. */
 const nothing = (): void => {};
 
 /** A tool that has nothing to say repeats the title: that is no description. */

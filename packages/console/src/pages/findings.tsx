@@ -1,5 +1,5 @@
-// Findings, worst first: filtered by status, severity, tool, rule, path and asset, and decided on
-// from here.
+// Findings, worst first: filtered by status, severity, tool, rule, path and asset. Their status can
+// be set from here.
 
 import { endpoints, FINDING_STATUSES, type Finding, SEVERITIES } from '@muster/contract';
 import { request, useList, useMayChange } from '../api.ts';

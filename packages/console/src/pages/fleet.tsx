@@ -1,5 +1,5 @@
-// The fleet: every runner, whether it reports in, and what it says of itself. Reads itself again
-// every few seconds.
+// The fleet: every runner, whether it reports in, and what it reports of itself. The page is read
+// again every few seconds.
 
 import { endpoints, PRESENCES, RUNNER_ADMIN_STATES, type Runner } from '@muster/contract';
 import { REFRESH_MS, request, useList } from '../api.ts';

@@ -1,4 +1,5 @@
-// For an address that leads nowhere.
+// The page for an address that leads nowhere. It names the likely reason, and leads back to the
+// fleet.
 
 import { Heading } from '../components/heading.tsx';
 import { hrefTo } from '../route.ts';

@@ -1,4 +1,4 @@
-// One runner: what it last said of itself and what it measured, its keys, and the ways to its uploads
+// One runner: its last report of itself, its measurements, its keys, and the links to its uploads
 // and commands.
 
 import { endpoints, type Runner } from '@muster/contract';
@@ -16,8 +16,8 @@ import { jsonText, numberText } from '../format.ts';
 import { hrefTo } from '../route.ts';
 
 /**
- * Charts come with a library of their own, which no other page needs. It may be gone from a server
- * that was upgraded meanwhile.
+ * Charts come with a library of their own, which no other page needs. After an upgrade the server
+ * may no longer have that file.
  */
 const MetricsSection = lazy(async () => {
   try {
@@ -88,7 +88,7 @@ function RunnerView({ runner }: { readonly runner: Runner }) {
   );
 }
 
-/** Below a second it says more about the network than about the clock. */
+/** A skew below a second says more about the network than about the clock. */
 function skewText(skewMs: number | null): string | null {
   if (skewMs === null) return null;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

@@ -1,5 +1,5 @@
-// The way in: an operator token, checked with the server before the tab keeps it. Says why the last
-// session ended.
+// The way in: an operator token, checked with the server before the tab keeps it. The page also
+// says why the last session ended.
 
 import { ApiError } from '@muster/contract';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
@@ -90,8 +90,8 @@ function SignInForm() {
 }
 
 /**
- * What can be told without asking; null lets the server decide. Anything but visible ASCII can't be
- * in a header.
+ * Mistakes that can be told without asking the server; null lets the server decide. Only visible
+ * ASCII can stand in a header.
  */
 function mistakeIn(token: string): string | null {
   if (token === '') return 'Paste your operator token.';

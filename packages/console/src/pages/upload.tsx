@@ -1,5 +1,5 @@
-// One upload: its state, its receipt or its problem, and the facts that help to find it again.
-// Follows the processing.
+// One upload: its state, its receipt or its problem, and the facts that help to find it again. The
+// page follows the processing.
 
 import { endpoints, type Upload } from '@muster/contract';
 import { request, useOne } from '../api.ts';
@@ -17,7 +17,7 @@ import { hrefTo } from '../route.ts';
 
 const BACK = { href: hrefTo('uploads'), label: 'Uploads' };
 
-/** While it is being processed, someone may be waiting for the end. */
+/** During the processing, someone may be waiting for the end. */
 const FOLLOW_MS = 2_000;
 
 const isUnfinished = ({ state }: Upload): boolean =>

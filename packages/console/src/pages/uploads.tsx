@@ -1,5 +1,5 @@
-// Uploads: what runners handed in, how far it is, and what became of it. Reads itself again every
-// few seconds.
+// Uploads: what runners handed in, its state, and its outcome. The page is read again every few
+// seconds.
 
 import { endpoints, type Receipt, type Upload, UPLOAD_STATES } from '@muster/contract';
 import { REFRESH_MS, request, useList } from '../api.ts';
@@ -94,7 +94,7 @@ function Outcome({ upload }: { readonly upload: Upload }) {
   );
 }
 
-/** What is worth a line in a list: the outcomes that occurred. */
+/** The outcomes that are worth a line in a list: those that occurred. */
 function outcomeText({ findings, resolved }: Receipt): string {
   const { received: _sum, ...outcomes } = findings;
   const parts = Object.entries({ ...outcomes, resolved }).filter(([, count]) => count > 0);
@@ -137,7 +137,8 @@ export function UploadsPage({ filters }: { readonly filters: URLSearchParams }) 
 }
 
 /**
- * Paste-ready but for the key: it is shown once, at the first start, and the console never sees it.
+ * Ready to paste except for the key: the key is shown once, at the first start, and the console
+ * never sees it.
  */
 export function NoUpload() {
   const server = new URL('.', location.href).href.replace(/\/$/, '');

@@ -1,33 +1,38 @@
-// What CTIS 1.0-1.6 knows, object by object (§2, §3): member names, words, ranges, bounds; and the wrong names that
-// documentation and old producers use, with what they mean (§8, item 21). Readers warn about what isn't here and keep
-// it as data. Names are exact in case; words aren't. Parsed on first use, so that who doesn't read CTIS pays nothing.
+// The members of CTIS 1.0-1.6, object by object (§2, §3): names, words, ranges, bounds; and the
+// wrong names that documentation and old producers use, with the right ones (§8, item 21). Readers
+// warn about members that aren't here and keep them as data. Names are exact in case; words aren't.
+// The table is parsed on first use, so that a program that doesn't read CTIS pays nothing.
 
 /** What one member may hold. */
 export interface CtisRule {
-  /** Objects in it, or in its list, are of this kind. */
+  /** The kind of the objects in it, or in its list. */
   readonly shape: CtisObject | null;
   /** Word as `wordKey` spells it → the right word; null: any text. */
   readonly words: ReadonlyMap<string, string> | null;
   readonly min: number | null;
   readonly max: number | null;
-  /** True for lists; what isn't one is read as its only entry. */
+  /** True for lists; a value that isn't a list is read as its only entry. */
   readonly isList: boolean;
   /** Entries of the list or map that are kept. */
   readonly itemsMax: number | null;
   /** Characters of the text, or of each text in the list or map, that are kept. */
   readonly charsMax: number | null;
-  /** What is held by members of which nothing more is said; `id` is a text that producers write as a number, too. */
+  /**
+   * The type of a member about which nothing more is said; `id` is a text that producers also write
+   * as a number.
+   */
   readonly type: 'anything' | 'text' | 'id' | 'boolean' | 'object';
 }
 
 export type CtisShape = ReadonlyMap<string, CtisRule>;
 
-// `name`, then in this order: `>shape`, `=word|word(other spelling,…)`, `:min..max`, `[itemsMax]` for lists (`*`: any
-// number) or `{itemsMax}` for maps, `~charsMax`; a list of words may go on in the next line. Of all others the name alone is
-// a text; `#` is a text that may be a number, `!` true or false, `@` an object, `?` anything.
-// Lists of states and kinds are closed. Lists of things in the world (chains, vendors, frameworks, ecosystems, classes
-// of weaknesses) are open here although CTIS closes them: they are never complete (§8, item 15). Members that make up a
-// finding's identity have no `~`: they are bounded where they are shown. Bounds: §2, §3, §4.5.
+// Each entry is `name`, then in this order: `>shape`, `=word|word(other spelling,…)`, `:min..max`,
+// `[itemsMax]` for lists (`*`: any number) or `{itemsMax}` for maps, `~charsMax`; a list of words
+// may go on in the next line. A name alone is a text; `#` is a text that may be a number, `!` true
+// or false, `@` an object, `?` anything. Lists of states and kinds are closed. Lists of things in
+// the world (chains, vendors, frameworks, ecosystems, classes of weaknesses) are open here although
+// CTIS closes them: they are never complete (§8, item 15). Members that make up a finding's
+// identity have no `~`: they are bounded where they are shown. Bounds: §2, §3, §4.5.
 const METHODS = 'GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|CONNECT|ANY';
 const PARAMETER = 'location=query|path|header|cookie|form|json|multipart|graphql_arg name~128';
 const SHAPES = {
@@ -244,7 +249,7 @@ export type CtisObject = keyof typeof SHAPES;
 
 const shapes = new Map<CtisObject, CtisShape>();
 
-/** The members that objects of this kind may have, each with what it may hold. */
+/** The members that objects of this kind may have, with the rule of each. */
 export function ctisShape(kind: CtisObject): CtisShape {
   const known = shapes.get(kind);
   if (known !== undefined) return known;
@@ -277,7 +282,7 @@ export const ANYTHING: CtisRule = {
   type: 'anything',
 };
 
-/** Texts of any length, which most members are. */
+/** A text of any length, as most members are. */
 export const ANY_TEXT: CtisRule = { ...ANYTHING, type: 'text' };
 
 const TYPES: Readonly<Record<string, CtisRule['type']>> = {

@@ -1,4 +1,5 @@
-// What a runner calls: the ten endpoints of the specification and their neighbours (contract §1).
+// The endpoints that a runner calls: the ten of the specification and their neighbours (contract
+// §1). Members and statuses are those that deployed clients know.
 
 import Type from 'typebox';
 import { bodyErrors, endpoint } from '../endpoint.ts';
@@ -17,7 +18,9 @@ const transitionErrors = [
   ...bodyErrors,
 ] as const;
 
-/** Our SDK says which attempt it speaks of; then a late duplicate of attempt 1 can't touch attempt 2. */
+/**
+ * Our SDK names the attempt it speaks of, so a late duplicate of attempt 1 can't touch attempt 2.
+ */
 const attempt = Type.Optional(Type.Integer({ minimum: 1 }));
 
 export const heartbeat = endpoint({

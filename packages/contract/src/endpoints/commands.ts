@@ -1,4 +1,5 @@
-// Commands as operators call them, under /api/v1 with an operator token: created, listed, followed, canceled.
+// Commands as operators call them, under /api/v1 with an operator token: created, listed, followed,
+// canceled.
 
 import Type from 'typebox';
 import { bodyErrors, endpoint } from '../endpoint.ts';

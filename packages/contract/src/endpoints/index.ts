@@ -1,4 +1,5 @@
-// The table of all endpoints. What isn't here isn't served; what is here must be authorised, tested and documented.
+// The table of all endpoints. An endpoint that isn't here isn't served; each one here must be
+// authorised, tested and documented.
 
 import type { Endpoint } from '../endpoint.ts';
 import * as agent from './agent.ts';
@@ -21,5 +22,8 @@ export const endpoints = {
   ...service,
 };
 
-/** All of them, in the order of the files: runner wire, ingest, operators, inventory, commands, scans, service. */
+/**
+ * All of them, in the order of the files: runner wire, ingest, operators, inventory, commands,
+ * scans, service.
+ */
 export const endpointList: readonly Endpoint[] = Object.values(endpoints);

@@ -1,4 +1,5 @@
-// Handing in findings (contract §5). All three routes take one path through the server.
+// The endpoints for handing in findings (contract §5). All three routes take one path through the
+// server.
 
 import Type from 'typebox';
 import { bodyErrors, type Endpoint, endpoint } from '../endpoint.ts';
@@ -11,7 +12,10 @@ import { AssetKind } from '../schemas/vocabulary.ts';
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ maxLength, description }));
 
-/** What a document may lack; also as `X-Muster-*` headers (`X-Muster-Commit-Sha` …), the query beats them. */
+/**
+ * The facts that a document may lack. They may also come as `X-Muster-*` headers
+ * (`X-Muster-Commit-Sha` …); the query wins.
+ */
 export const UploadQuery = Type.Object({
   repository_url: text(limits.pathCharsMax, 'the repository that was analysed'),
   asset: text(limits.pathCharsMax, 'the asset that was analysed, when it is no repository'),

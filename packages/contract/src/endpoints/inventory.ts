@@ -1,4 +1,5 @@
-// What operators see of one asset beside its findings: its components, how it is connected, what can be called on it.
+// What operators see of one asset beside its findings: its components, its connections, and the
+// endpoints that can be called on it.
 
 import Type from 'typebox';
 import { endpoint } from '../endpoint.ts';

@@ -1,4 +1,5 @@
-// What operators call, under /api/v1 with an operator token: the fleet, commands, uploads, findings, keys.
+// The endpoints that operators call, under /api/v1 with an operator token: the fleet, commands,
+// uploads, findings, keys.
 
 import Type from 'typebox';
 import { bodyErrors, type Endpoint, endpoint } from '../endpoint.ts';
@@ -36,7 +37,7 @@ const ById = Type.Object({ id: Type.String() });
 const everyone = ['unauthorized', 'rate_limited'] as const;
 const read = [...everyone, 'invalid_parameter'] as const;
 const readOne = [...everyone, 'not_found'] as const;
-/** Where the role viewer is not enough. */
+/** For endpoints that the role viewer may not call. */
 const act = [...readOne, 'forbidden'] as const;
 const write = [
   ...everyone,

@@ -1,4 +1,5 @@
-// Scan sessions (contract §1): opened and ended by runners, listed and shown to operators.
+// Scan sessions (contract §1): runners open and end them, operators list and show them. A session
+// decides nothing about findings.
 
 import Type from 'typebox';
 import { bodyErrors, endpoint } from '../endpoint.ts';

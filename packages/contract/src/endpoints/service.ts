@@ -1,4 +1,5 @@
-// What the installation says of itself, without a key.
+// The endpoints of the installation itself: health, metrics, its description. None needs a key, so
+// none shows anything of a tenant.
 
 import Type from 'typebox';
 import { endpoint } from '../endpoint.ts';

@@ -1,5 +1,6 @@
-// What deployed agents read from the payloads of the types they know (RP §5.7). A payload that an agent could only fail
-// is refused when the command is created; members that nobody here knows pass, and so do other types.
+// The payloads that deployed agents read, for the command types they know (RP §5.7). A payload with
+// which an agent could only fail is refused when the command is created; members that nobody here
+// knows pass, and so do other types.
 
 import Type, { type TSchema } from 'typebox';
 import { Id } from './shapes.ts';
@@ -17,7 +18,10 @@ const Template = Type.Object({
   content_hash: Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'SHA-256' }),
 });
 
-/** Known type → its payload. The agent's words for what goes wrong otherwise: "scanner not found: ". */
+/**
+ * Known type → its payload. With another payload an agent fails, for instance with "scanner not
+ * found: ".
+ */
 export const COMMAND_PAYLOADS = {
   scan: Type.Object({
     scanner: Type.String({
@@ -33,7 +37,8 @@ export const COMMAND_PAYLOADS = {
     timeout_seconds: Type.Optional(Seconds),
     report_progress: Type.Optional(Type.Boolean()),
     custom_templates: Type.Optional(Type.Array(Template, { maxItems: 50 })),
-    // Agents pass over these. They say what a report of this scan is about that doesn't say so itself (contract §5).
+    // Agents pass over these members. They say what a report of this scan is about when the report
+    // doesn't (contract §5).
     repository_url: Type.Optional(Text),
     asset: Type.Optional(Text),
     asset_type: Type.Optional(Type.Enum([...ASSET_KINDS])),
@@ -68,10 +73,10 @@ export const COMMAND_PAYLOADS = {
   cancel: Type.Object({ command_id: Id }),
 } as const satisfies Readonly<Record<string, TSchema>>;
 
-/** An agent that gets no payload fails these. */
+/** Types that an agent fails when it gets no payload. */
 const NEEDS_PAYLOAD: ReadonlySet<string> = new Set(['scan', 'collect', 'validate', 'cancel']);
 
-/** JSON Schema: when `type` is one of the known, `payload` has its shape. */
+/** JSON Schema: when `type` is one of the known types, `payload` has its shape. */
 export const payloadByType = Object.entries(COMMAND_PAYLOADS).map(([type, payload]) => ({
   if: { properties: { type: { const: type } }, required: ['type'] },
   // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema's own word

@@ -1,4 +1,5 @@
-// Commands as runners and operators see them (contract §4; member names of RP §5.2).
+// Commands as runners and operators see them (contract §4; member names of RP §5.2). The two views
+// differ: operators see every member, runners only those that old clients can read.
 
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
@@ -17,7 +18,7 @@ export const Progress = Type.Object({
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 50, description });
 
-/** Asked of the runner that takes it: it must have all of them. */
+/** The requirements of the command: the runner that takes it must meet all of them. */
 const NewTarget = Type.Object(
   {
     labels: Type.Optional(Labels),
@@ -33,7 +34,10 @@ const Target = Type.Object({
   capabilities: Type.Array(Type.String()),
 });
 
-/** As the runner wire has it: absent instead of null, because old clients fail on unexpected times. */
+/**
+ * A command on the runner wire: absent instead of null, because old clients fail on unexpected
+ * times.
+ */
 export const RunnerCommand = Type.Object(
   {
     id: Id,
@@ -69,7 +73,7 @@ export const CommandAttempt = Type.Object({
   outcome: Nullable(Type.Enum(['completed', 'failed', 'released', 'lost', 'canceled'])),
 });
 
-/** As operators see it. */
+/** A command as operators see it. */
 export const Command = Type.Object(
   {
     id: Id,
@@ -145,7 +149,10 @@ export const WaitingReason = Type.Object({
 });
 export type WaitingReason = Static<typeof WaitingReason>;
 
-/** Why nobody has it yet: what holds for the command itself, and for each runner what keeps it from taking it. */
+/**
+ * Why nobody has taken the command yet: the reasons in the command itself, and the reasons of each
+ * runner of the tenant.
+ */
 export const CommandWaiting = Type.Object({
   command_id: Id,
   status: CommandStatus,

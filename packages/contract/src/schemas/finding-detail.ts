@@ -1,7 +1,7 @@
-// What a finding page shows beside the columns: one shape for findings from SARIF and from CTIS. It
-// is stored as JSON; texts in it are cleaned and bounded, credentials and values of secrets masked.
-// Absent means "not said". Objects that only CTIS has keep their CTIS member names (CTIS 1.0-1.6
-// §2).
+// The detail of a finding, which its page shows beside the columns: one shape for findings from
+// SARIF and from CTIS. It is stored as JSON; texts in it are cleaned and bounded, credentials and
+// values of secrets are masked. An absent member means "not said". Objects that only CTIS has keep
+// their CTIS member names (CTIS 1.0-1.6 §2).
 
 type Bag = Readonly<Record<string, unknown>>;
 
@@ -37,21 +37,21 @@ export interface DetailLocation {
   /** Fully qualified name of the function, class, selector, package or resource. */
   logical?: string;
   logical_kind?: string;
-  /** Which of the finding's logical locations contains it, from 0 (CTIS §2.2). */
+  /** The index of the finding's logical location that contains this one, from 0 (CTIS §2.2). */
   logical_parent_index?: number;
   /** Where the place is on another branch or commit than the report. */
   branch?: string;
   commit_sha?: string;
-  /** Its further names, as `logical` (axe: the selector, then the XPath). */
+  /** Further names of the place, in the form of `logical` (axe: the selector, then the XPath). */
   logical_others?: string[];
   message?: string;
   /** The number by which message links (`[text](1)`) refer to this location. */
   id?: number;
   /** Regions of the same file that are worth a look (SARIF 2.1.0 §3.28.6). */
   annotations?: DetailLocation[];
-  /** What the tool keeps beside its own place of a finding (ZAP: the attack). */
+  /** Properties that the tool keeps beside its own place of a finding (ZAP: the attack). */
   properties?: Bag;
-  /** How it relates to other locations, by their `id` (SARIF 2.1.0 §3.34). */
+  /** How the place relates to other locations, by their `id` (SARIF 2.1.0 §3.34). */
   relationships?: { target: number; kinds?: string[]; description?: string }[];
 }
 
@@ -72,18 +72,18 @@ export interface DetailFlowStep extends DetailLocation {
   importance?: string;
   function?: string;
   module?: string;
-  /** What else CTIS says of a step, under CTIS's names (CTIS §2.3). */
+  /** Further facts that CTIS gives about a step, under CTIS's names (CTIS §2.3). */
   facts?: Record<string, string | number>;
   nesting_level?: number;
-  /** When it ran, among the steps of all threads: a number of the tool's. */
+  /** The step's place in the order of all threads: a number of the tool's. */
   execution_order?: number;
-  /** When it ran by the clock, as the tool writes it. */
+  /** The time at which the step ran, as the tool writes it. */
   executed_at?: string;
-  /** What the step is classified under: `CWE-20`, `<taxonomy>/<id>`. */
+  /** The classes of the step: `CWE-20`, `<taxonomy>/<id>`. */
   taxa?: string[];
-  /** The calls that led to it. */
+  /** The calls that led to the step. */
   stack?: DetailStack;
-  /** Variables and their values there. */
+  /** Variables and their values at the step. */
   state?: Record<string, string>;
   web_request?: DetailExchange;
   web_response?: DetailExchange;
@@ -101,7 +101,7 @@ export interface DetailFlow {
 export interface DetailNode extends DetailLocation {
   node: string;
   label?: string;
-  /** The node that contains it. */
+  /** The node that contains this one. */
   parent?: string;
 }
 
@@ -112,7 +112,9 @@ export interface DetailEdge {
   to: string;
 }
 
-/** A graph of the result, or one of the run that a traversal goes through (SARIF 2.1.0 §3.39). */
+/**
+ * A graph of the result, or a graph of the run that a traversal goes through (SARIF 2.1.0 §3.39).
+ */
 export interface DetailGraph {
   description?: string;
   nodes: DetailNode[];
@@ -144,13 +146,13 @@ export interface DetailAttachment {
   }[];
 }
 
-/** When and by what a result was found, as its producer says (SARIF 2.1.0 §3.48). */
+/** When a result was found, and by what, as its producer says (SARIF 2.1.0 §3.48). */
 export interface DetailProvenance {
   first_detected_at?: string;
   last_detected_at?: string;
   first_detected_run?: string;
   last_detected_run?: string;
-  /** Where it stands in the output that was converted to SARIF. */
+  /** The places of the result in the output that was converted to SARIF. */
   converted_from?: DetailLocation[];
 }
 
@@ -170,13 +172,16 @@ export interface DetailFix {
   description?: string;
   changes: {
     path?: string;
-    /** How many there are; the first of them are `edits`. */
+    /** The number of replacements; the first of them are `edits`. */
     replacements: number;
     edits?: DetailEdit[];
   }[];
 }
 
-/** A region and what takes its place; an insertion's region is empty, a deletion inserts nothing. */
+/**
+ * A region and the text that replaces it; an insertion's region is empty, a deletion inserts
+ * nothing.
+ */
 export interface DetailEdit
   extends Pick<
     DetailLocation,
@@ -241,10 +246,11 @@ export interface DetailExchange {
 /** A type rather than an interface, so that it is a `Record<string, unknown>` as well. */
 export type FindingDetail = {
   /**
-   * What decided the severity: `severity`, `security-severity`, `properties.severity`, `level`, …
+   * The member that decided the severity: `severity`, `security-severity`, `properties.severity`,
+   * `level`, …
    */
   severity_from: string;
-  /** Everything that was said about severity, by source, as it was said. */
+  /** Everything that was said about the severity, by source, as it was said. */
   severity_raw?: Record<string, string | number>;
   /** SARIF level after rule and configuration (§3.27.10). */
   level?: string;
@@ -290,7 +296,7 @@ export type FindingDetail = {
   provenance?: DetailProvenance;
   hosted_viewer_uri?: string;
   work_item_uris?: string[];
-  /** The recipe of CTIS §5 by which the producer's `fingerprint` was made, where it is one. */
+  /** The recipe of CTIS §5 that made the producer's `fingerprint`, where it is one of them. */
   fingerprint_recipe?: string;
   /** Fingerprints that were left out of matching, by name, with the reason. */
   fingerprints_ignored?: Record<string, string>;
@@ -309,8 +315,8 @@ export type FindingDetail = {
   properties?: Bag;
   /** Members that neither standard nor reader knows. */
   unknown?: Bag;
-  /** Property bags of what is below a SARIF result, by where they stand in it. */
+  /** Property bags of the objects below a SARIF result, by their place in it. */
   property_bags?: Bag;
-  /** What was left out for size: member → how many. */
+  /** The members that were left out for size, with the number of entries left out. */
   omitted?: Record<string, number>;
 };

@@ -1,4 +1,5 @@
-// Findings and assets as operators see them (contract §6).
+// Findings and assets as operators see them (contract §6). Lists show the columns; the detail of a
+// finding is described in finding-detail.ts.
 
 import Type, { type Static } from 'typebox';
 import { Id, Nullable, Time } from './shapes.ts';

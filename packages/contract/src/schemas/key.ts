@@ -1,4 +1,5 @@
-// Keys: shown once, afterwards only their facts (contract §2, §7).
+// Keys and enrolment tokens (contract §2, §7). The secret is shown once; afterwards only facts
+// about the key are shown.
 
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
@@ -66,7 +67,7 @@ export const NewRunnerKey = Type.Object(
   { additionalProperties: false },
 );
 
-/** What an operator changes of a live key; an absent member stays as it is. */
+/** The parts of a live key that an operator may change; an absent member stays as it is. */
 export const KeyChange = Type.Object(
   {
     expires_in: Type.Optional(

@@ -1,4 +1,5 @@
-// Runners: what they report of themselves (RP §4.1, both eras) and what operators see.
+// Runners: what they report of themselves (RP §4.1, both eras), and what operators see of them. A
+// report never fails for a member of the wrong type.
 
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
@@ -6,8 +7,9 @@ import { Id, Nullable, Time } from './shapes.ts';
 import { Presence, RunnerAdmin, RunnerMetric, RunnerWarning } from './vocabulary.ts';
 
 /**
- * The members of a heartbeat that are read. Every one is optional, and one of the wrong type is ignored and shown
- * to the operator, never a refusal (contract §3): this schema documents, heartbeat.decode.ts reads.
+ * The members of a heartbeat that are read. Every one is optional, and one of the wrong type is
+ * ignored and shown to the operator, never a refusal (contract §3): this schema documents,
+ * heartbeat.decode.ts reads.
  */
 export const Heartbeat = Type.Object(
   {

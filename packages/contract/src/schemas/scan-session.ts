@@ -1,4 +1,5 @@
-// Scan sessions: a runner's own account of a scan that it makes (RP §9.1). They decide nothing: findings come by ingest.
+// Scan sessions: a runner's own account of a scan that it makes (RP §9.1). They decide nothing:
+// findings come by ingest.
 
 import Type, { type Static } from 'typebox';
 import { Id, Time } from './shapes.ts';
@@ -36,7 +37,7 @@ const Counts = {
   findings_by_severity: Type.Optional(Type.Record(Type.String({ maxLength: 32 }), count)),
 };
 
-/** How a session ends: what the runner counted, which is not what a receipt says. */
+/** How a session ends, with the runner's own counts, which are not those of a receipt. */
 export const ScanEnd = Type.Object({
   status: Type.Enum(['completed', 'failed', 'canceled']),
   ...Counts,
@@ -45,7 +46,7 @@ export type ScanEnd = Static<typeof ScanEnd>;
 
 const SESSION_STATUSES = ['running', 'completed', 'failed', 'canceled', 'timeout'] as const;
 
-/** As runners read it: absent instead of null (RP §0, times). */
+/** A session as runners read it: absent instead of null (RP §0, times). */
 export const ScanSession = Type.Object(
   {
     id: Id,

@@ -1,4 +1,5 @@
-// Shapes that many endpoints share: ids, times, problem documents, pages.
+// Shapes that many endpoints share: ids, times, problem documents, pages. Each is declared once, so
+// that the wire has one form for each.
 
 import Type, { type TSchema, type TString } from 'typebox';
 
@@ -15,7 +16,7 @@ export const Time: TString = Type.String({ format: 'date-time' });
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** What is wrong at one place. */
+/** A fault and its place. */
 export const Located = Type.Object({
   pointer: Type.String({ description: 'RFC 6901 JSON pointer into the document as sent' }),
   code: Type.String(),

@@ -1,4 +1,5 @@
-// Uploads and their receipts (contract §5). The receipt is the promise: every item received has one outcome.
+// Uploads and their receipts (contract §5). The receipt is the promise: every item received has one
+// outcome.
 
 import Type, { type Static } from 'typebox';
 import { Id, Located, Nullable, Problem, Time } from './shapes.ts';
@@ -30,7 +31,10 @@ const FindingCounts = Type.Object({
   rejected: count,
 });
 
-/** Of assets, dependencies, relationships and endpoints: created + updated + duplicate + rejected = received. */
+/**
+ * Counts for assets, dependencies, relationships and endpoints: created + updated + duplicate +
+ * rejected = received.
+ */
 const FrameCounts = Type.Object({
   received: count,
   created: count,
@@ -70,7 +74,7 @@ export const Receipt = Type.Object(
 );
 export type Receipt = Static<typeof Receipt>;
 
-/** 202: where to look. Zero counters keep older clients content (RP §6.2). */
+/** 202: where to look for the result. Zero counters keep older clients content (RP §6.2). */
 export const UploadAccepted = Type.Object(
   {
     job_id: Id,
@@ -84,7 +88,7 @@ export const UploadAccepted = Type.Object(
 
 const said = Nullable(Type.String());
 
-/** What a CTIS report says that it looked at. */
+/** The parts of the asset that a CTIS report says were looked at. */
 const RunScope = Type.Object({
   type: said,
   name: said,
@@ -138,7 +142,7 @@ export const UploadJob = Type.Object(
   { $id: 'UploadJob' },
 );
 
-/** As operators see it. */
+/** An upload as operators see it. */
 export const Upload = Type.Object(
   {
     id: Id,

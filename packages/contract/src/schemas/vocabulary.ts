@@ -1,4 +1,5 @@
-// The closed word lists of the wire as schemas and types; the words themselves are in words.ts.
+// The closed word lists of the wire as schemas and types; the words themselves stand in words.ts,
+// each list once.
 
 import Type, { type Static } from 'typebox';
 import {

@@ -1,5 +1,6 @@
-// The closed word lists of the wire, each once. Sources: contract §3, §4, §6; CTIS 1.0-1.6 §2.1 and §3.1.
-// Their schemas are in vocabulary.ts: who only compares words needn't load TypeBox.
+// The closed word lists of the wire, each once. Sources: contract §3, §4, §6; CTIS 1.0-1.6 §2.1 and
+// §3.1. Their schemas stand in vocabulary.ts, so that code which only compares words needn't load
+// TypeBox.
 
 /** Worst first; the position is the rank that the database sorts by. */
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info'] as const;
@@ -43,10 +44,14 @@ export const RUNNER_ADMIN_STATES = ['active', 'paused', 'draining', 'revoked'] a
 
 export const PRESENCES = ['never', 'online', 'late', 'stopped', 'offline'] as const;
 
-/** What an operator should look at: one identity used by two installations at once; a clock that is off. */
+/**
+ * Warnings for an operator: one identity used by two installations at once; a clock that is off.
+ */
 export const RUNNER_WARNINGS = ['cloned', 'clock_skew'] as const;
 
-/** What is kept of heartbeats over time, by the names they have there (RP §4.1). */
+/**
+ * The values of heartbeats that are kept over time, under their names in the heartbeat (RP §4.1).
+ */
 export const RUNNER_METRICS = [
   'cpu_percent',
   'memory_percent',

@@ -1,4 +1,5 @@
-// A wait that somebody else ends: for a free slot, or for the end of a pause.
+// A wait that other code ends: for a free slot, or for the end of a pause. A ring ends the waits
+// that have begun, and no later one.
 
 export class Bell {
   readonly #waiting = new Set<() => void>();

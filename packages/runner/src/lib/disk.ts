@@ -1,5 +1,6 @@
-// Small files that must be whole or not there: written beside, synced, and renamed into place. A crash or a full disk
-// leaves what was there before as it was. Readable by their owner only, because keys and reports are among them.
+// Small files that must be whole or absent: written beside, synced, and renamed into place. A crash
+// or a full disk leaves the previous file as it was. Readable by their owner only, because keys and
+// reports are among them.
 
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,14 +12,17 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Resolves when the pieces, one after the other, are durably under this name. Rejects with what was there untouched. */
+/**
+ * Resolves when the pieces, one after the other, are durably under this name. Rejects with the
+ * previous file untouched.
+ */
 export async function writeWhole(
   file: string,
   pieces: readonly (string | Uint8Array)[],
 ): Promise<void> {
   const unfinished = `${file}${UNFINISHED}`;
   try {
-    // What a crash left there may have other rights.
+    // A file that a crash left there may have other rights.
     await rm(unfinished, { force: true });
     const handle = await open(unfinished, 'wx', 0o600);
     try {
@@ -35,7 +39,7 @@ export async function writeWhole(
   await syncFolder(path.dirname(file));
 }
 
-/** The name is durable only when the folder is. */
+/** A name is durable only when its folder is. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

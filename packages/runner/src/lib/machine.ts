@@ -1,4 +1,5 @@
-// What the machine says of itself.
+// The name of this machine, by which heartbeats and enrolments report it. The only question to the
+// operating system.
 
 import { hostname } from 'node:os';
 

@@ -1,4 +1,5 @@
-// Time and chance of a runner, as one value: an argument everywhere else, so that tests own both.
+// Time and chance of a runner, as one value. Every other file takes it as an argument, so that
+// tests control both.
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
 
@@ -14,11 +15,13 @@ export interface Timing {
 export const systemTiming: Timing = {
   nowMs: () => Date.now(),
   sleep: async (ms, signal) => {
-    // It rejects for one reason only: that somebody wants to go on now.
+    // The sleep rejects for one reason only: its signal aborted.
     await sleepFor(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   },
   random: () => Math.random(),
 };
 
-/** Aborts a call that hears nothing for so long: a connection can be dead without anybody saying so. */
+/**
+ * Aborts a call that gets no answer for this time: a connection can be dead without any sign of it.
+ */
 export const deadline = (ms: number): AbortSignal => AbortSignal.timeout(ms);

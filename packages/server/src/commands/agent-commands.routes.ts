@@ -1,4 +1,5 @@
-// The runner's side of commands: poll, acknowledge, start, complete, fail, release, progress, log lines.
+// The runner's side of commands: poll, acknowledge, start, complete, fail, release, progress, log
+// lines. Each handler turns a request into one call of a story and its result into a response.
 
 import { endpoints, limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
@@ -12,14 +13,19 @@ import { type CommandsDeps, transition, type TransitionInput } from './commands.
 import { poll } from './poll/poll.ts';
 import { reportProgress } from './progress.ts';
 
-/** Out of range or unreadable: the nearest bound or the default (RP §5.1). */
+/**
+ * The limit of a poll. A value that is out of range or unreadable becomes the nearest bound or the
+ * default (RP §5.1).
+ */
 export function pollLimit(text: string | undefined): number {
   const limit = Number(text ?? limits.pollLimitDefault);
   if (!Number.isFinite(limit) || limit <= 0) return limits.pollLimitDefault;
   return Math.min(Math.floor(limit), limits.pollLimitMax);
 }
 
-/** What a transition's body says, leniently: members of the wrong type count as absent (RP §5.3). */
+/**
+ * Reads the body of a transition leniently: members of the wrong type count as absent (RP §5.3).
+ */
 function inputOf(body: unknown): TransitionInput {
   const object = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const { result, error_message: message, attempt } = object;

@@ -1,6 +1,7 @@
-// How many commands a tenant may have waiting: a loop that creates them must not fill the table. Counted where lists are,
-// now and then, and in between by what is created here; so the bound is kept to about what several nodes create in that
-// time. Kept by the work pendingSummary.
+// Bounds how many commands of a tenant may wait, so that a loop that creates them can't fill the
+// table. The pending commands are counted now and then on the connection for lists; in between, the
+// commands that this node creates are added. So the bound may be exceeded by what several nodes
+// create between two counts. Called by pending-summary.ts.
 
 import { limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';
@@ -8,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import { Problem } from '../lib/problem.ts';
 import { countPending } from './pending.queries.ts';
 
-/** How long a count is believed. A full queue takes a few milliseconds to count. */
+/** How long a count is believed. Counting a full queue takes a few milliseconds. */
 const COUNTED_MS = 5000;
 
 interface Count {
@@ -28,7 +29,7 @@ export class Backlog {
     this.#max = max;
   }
 
-  /** One more is about to be created. Problem: rate_limited. */
+  /** Admits one more command that is about to be created. Problem: rate_limited. */
   async admit(tenantId: string): Promise<void> {
     const count = await this.#count(tenantId);
     if (count.pending >= this.#max) {

@@ -1,4 +1,5 @@
-// SQL of what becomes of commands that ended long ago.
+// SQL that removes commands which ended long ago, and their logs. Every deletion is bounded, so
+// that no statement holds the writer for long.
 
 import type { Db } from '../db/db.ts';
 import { isAmong } from '../db/dialect.ts';
@@ -6,7 +7,7 @@ import type { CommandRow } from './command.queries.ts';
 
 export type EndedCommand = Pick<CommandRow, 'tenant_id' | 'id' | 'completed_at' | 'log_lines'>;
 
-/** In the order of their end, from `after` on. */
+/** Ended commands in the order of their end, from `after` on. */
 export async function endedCommands(
   db: Db,
   endedBeforeMs: number,
@@ -28,7 +29,10 @@ export async function endedCommands(
   return await query.execute();
 }
 
-/** The rows of a log that hold its first kept lines, about `lines` of them. Zero: none is left. */
+/**
+ * Deletes the rows of a log that hold its first kept lines, about `lines` of them. Returns zero
+ * when no line is left.
+ */
 export async function deleteSomeLogLines(
   db: Db,
   tenantId: string,
@@ -54,7 +58,7 @@ export async function deleteSomeLogLines(
   return Number(result.numDeletedRows);
 }
 
-/** Its lines are gone: they count as dropped from now on. */
+/** Marks the log as gone: its lines count as dropped from now on. */
 export async function forgetLog(db: Db, tenantId: string, commandId: string): Promise<void> {
   await db
     .updateTable('command')
@@ -69,7 +73,10 @@ export async function forgetLog(db: Db, tenantId: string, commandId: string): Pr
     .execute();
 }
 
-/** Those of the commands that no upload was handed in for go, with their attempts. Inside a transaction. */
+/**
+ * Deletes those of the commands for which no upload was handed in, with their attempts. Inside a
+ * transaction.
+ */
 export async function deleteCommands(
   db: Db,
   tenantId: string,

@@ -1,6 +1,7 @@
-// Commands that ended long ago: their logs go, and they themselves with their attempts, unless an upload was handed in for
-// them. Those stay for ever, so a round looks at a bounded number and the next goes on where it stopped; after the last
-// it begins again. Losing the place, or two nodes at it, costs work only. Called by upkeep.
+// Removes commands that ended long ago: first their logs, then the commands with their attempts. A
+// command for which an upload was handed in is kept for ever. So each round looks at a bounded
+// number of commands, the next round goes on where the last one stopped, and after the last command
+// the rounds begin again. Losing the place, or two nodes at the same place, costs work only.
 
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,13 +13,18 @@ import {
   forgetLog,
 } from './command-history.queries.ts';
 
-/** Looked at in one round of a minute: more than a server of this size ends in one. */
+/**
+ * Commands that one round of a minute looks at: more than a server of this size ends in a minute.
+ */
 export const COMMANDS_PER_ROUND = 2000;
 
-/** Deleted in one transaction: a few milliseconds of the writer. */
+/** Commands that one transaction deletes: a few milliseconds of the writer. */
 const COMMANDS_PER_STEP = 100;
 
-/** A step of a log: at 100 bytes a line about 1 MiB. A round makes so many of them at most. */
+/**
+ * Log lines that one step deletes: about 1 MiB at 100 bytes a line. A round takes
+ * LOG_STEPS_PER_ROUND steps at most.
+ */
 export const LINES_PER_STEP = 10_000;
 export const LOG_STEPS_PER_ROUND = 500;
 
@@ -32,7 +38,7 @@ export class CommandHistory {
     this.#clock = clock;
   }
 
-  /** One round. Returns how many commands went. */
+  /** Runs one round. Returns the number of deleted commands. */
   async prune(keepMs: number): Promise<number> {
     const beforeMs = this.#clock.nowMs() - keepMs;
     const db = this.#database.systemLists();
@@ -52,7 +58,7 @@ export class CommandHistory {
     return gone;
   }
 
-  /** In at most `steps` steps; returns how many it took. */
+  /** Deletes the log in at most `steps` steps. Returns the number of steps taken. */
   async #removeLog({ tenant_id: tenantId, id, log_lines: lines }: EndedCommand, steps: number) {
     if (lines === 0) return 0;
     const db = this.#database.tenant(tenantId);

@@ -1,4 +1,5 @@
-// Uploads that say which command they were made for. The rows are ingest's; here they are only read, by command.
+// SQL that finds the uploads which say which command they were made for. The rows belong to ingest;
+// here they are only read, by command.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
@@ -9,7 +10,7 @@ export type LinkedUpload = Pick<
   'id' | 'runner_id' | 'state' | 'tool' | 'received_at' | 'finished_at' | 'receipt'
 >;
 
-/** The newest first. */
+/** Uploads of a command, newest first. */
 export async function uploadsFor(
   db: Db,
   tenantId: string,
@@ -23,7 +24,7 @@ export async function uploadsFor(
     .where('tenant_id', '=', tenantId)
     .where('command_id', '=', commandId)
     .where('runner_id', 'in', runnerIds)
-    // A dry run handed in nothing.
+    // A dry run hands in nothing.
     .where('rehearsal', '=', 0)
     .orderBy('id', 'desc')
     .limit(limit)

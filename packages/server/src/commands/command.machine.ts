@@ -1,6 +1,7 @@
-// The one table of what may happen to a command: event × state → state, and what a repeated or late call means
-// (contract §4). `decide` is pure; its answer is applied as one guarded UPDATE (status, holder and attempt must still
-// be what was judged), so two runners can never both win. At most a duplicate execution, never a duplicate commit.
+// The one table of what may happen to a command: event × state → state, and what a repeated or late
+// call means (contract §4). `decide` is pure. Its answer is applied as one guarded UPDATE: status,
+// holder and attempt must still be what was judged, so two runners can never both win. A command
+// may be executed twice at most, but never committed twice.
 
 import type { CommandStatus, ErrorCode } from '@muster/contract';
 
@@ -15,7 +16,10 @@ export interface Transition {
   readonly to: readonly CommandStatus[];
 }
 
-/** Every legal move. ARCHITECTURE.md prints its diagram, the property test takes it as the model. */
+/**
+ * Every legal move. ARCHITECTURE.md prints the diagram of this table, and the property test takes
+ * the table as its model.
+ */
 export const TRANSITIONS: Readonly<Record<CommandEvent, Transition>> = {
   acknowledge: { from: ['pending'], by: 'eligible runner', to: ['acknowledged'] },
   start: { from: ['acknowledged'], by: 'holder', to: ['running'] },
@@ -31,13 +35,13 @@ export const TRANSITIONS: Readonly<Record<CommandEvent, Transition>> = {
   lose: { from: ['acknowledged', 'running'], by: 'clock', to: ['pending', 'failed', 'canceled'] },
 };
 
-/** What is judged: the command's row as it stands. */
+/** The command's row as the machine judges it. */
 export interface CommandState {
   readonly status: CommandStatus;
   readonly runnerId: string | null;
   readonly holderId: string | null;
   readonly attempt: number;
-  /** How many attempts were given back: they don't count against `maxAttempts`. */
+  /** The number of attempts that were given back: they don't count against `maxAttempts`. */
   readonly released: number;
   readonly maxAttempts: number;
   readonly retryOnFail: boolean;
@@ -46,7 +50,7 @@ export interface CommandState {
   readonly cancelRequested: boolean;
 }
 
-/** The caller's newest claim of this command; null when it never had one. */
+/** The caller's newest claim of this command; null when the caller never claimed it. */
 export interface OwnAttempt {
   readonly attempt: number;
   readonly startedAt: number | null;
@@ -58,11 +62,11 @@ export interface RunnerCall {
   readonly event: RunnerEvent;
   readonly runnerId: string;
   readonly paused: boolean;
-  /** Has it what the command asks for? Pins are judged here. */
+  /** Whether the caller has what the command asks for. Pins are judged here. */
   readonly eligible: boolean;
-  /** Digest of what complete or fail says, to tell a repeat from a contradiction. */
+  /** Digest of the body of complete or fail; tells a repeat from a contradiction. */
   readonly answer: string | null;
-  /** The attempt the caller speaks of, when it says so. */
+  /** The attempt that the caller names; null: the caller names none. */
   readonly attempt: number | null;
 }
 
@@ -80,7 +84,10 @@ export type Decision =
 const refuse = (code: ErrorCode): Decision => ({ kind: 'refuse', code });
 const repeat: Decision = { kind: 'repeat' };
 
-/** What a runner's call does to a command in this state. Total: every state and event has an answer. */
+/**
+ * Decides the effect of a runner's call on a command in this state. Total: every state and event
+ * has an answer.
+ */
 export function decide(
   state: CommandState,
   own: OwnAttempt | null,
@@ -91,14 +98,17 @@ export function decide(
   const holds =
     state.holderId === call.runnerId &&
     (state.status === 'acknowledged' || state.status === 'running');
-  // Who once had it knows of it; for all others it is as if it weren't there (contract §4).
+  // A runner that once held the command knows of it; for all others the command doesn't exist
+  // (contract §4).
   if (!call.eligible && !holds && own === null) return refuse('not_found');
   if (call.event === 'acknowledge') return decideClaim(state, own, call, holds, nowMs);
   if (call.attempt !== null && call.attempt !== own?.attempt) return refuse('lease_lost');
   return holds ? advance(state, call) : late(state, own, call);
 }
 
-/** May the caller write to it (progress, log lines) without moving it? Null: yes. */
+/**
+ * Whether the caller may write to the command (progress, log lines) without moving it. Null: yes.
+ */
 export function refuseWriting(
   state: CommandState,
   own: OwnAttempt | null,
@@ -128,7 +138,8 @@ function decideClaim(
   if (state.status === 'pending') {
     if (!call.eligible) return refuse('not_found');
     if (call.paused) return refuse('runner_paused');
-    // It speaks of another claim than the one that could be made now: a duplicate that comes too late.
+    // The call names another attempt than the one that a claim would begin now: a duplicate that
+    // comes too late.
     if (call.attempt !== null && call.attempt !== state.attempt + 1) return refuse('lease_lost');
     const due = state.scheduledAt === null || state.scheduledAt <= nowMs;
     const expired = state.expiresAt !== null && state.expiresAt <= nowMs;
@@ -137,7 +148,8 @@ function decideClaim(
   }
   if (own !== null) {
     if (own.attempt !== state.attempt || own.outcome === 'lost') return refuse('lease_lost');
-    // It was given back, and ended without anybody: a claim of what can't be had must not be told that it has it.
+    // The runner gave the command back, and the command then ended without a holder. A claim of it
+    // must not be answered with success.
     const isNobodys = state.status === 'canceled' || state.status === 'expired';
     const gaveBack = own.outcome === 'released' || own.outcome === 'failed';
     if (isNobodys && gaveBack) return refuse('invalid_transition');
@@ -147,7 +159,7 @@ function decideClaim(
   return refuse(state.holderId === null ? 'invalid_transition' : 'command_claimed');
 }
 
-/** The caller holds the command. */
+/** Decides for a caller that holds the command. */
 function advance(state: CommandState, call: RunnerCall): Decision {
   switch (call.event) {
     case 'acknowledge':
@@ -168,7 +180,10 @@ function advance(state: CommandState, call: RunnerCall): Decision {
   }
 }
 
-/** The caller does not hold it: a repeat of what it did, an answer come too late, or out of place. */
+/**
+ * Decides for a caller that doesn't hold the command: its call repeats an earlier one, comes too
+ * late, or is out of place.
+ */
 function late(state: CommandState, own: OwnAttempt | null, call: RunnerCall): Decision {
   if (own === null) {
     if (call.event === 'fail' && state.status === 'pending' && state.runnerId !== null) {
@@ -192,7 +207,7 @@ function late(state: CommandState, own: OwnAttempt | null, call: RunnerCall): De
       if (own.answer !== null) {
         return own.answer === call.answer ? repeat : refuse('transition_conflict');
       }
-      // It gave the command back, and may still fail one that is pinned to it.
+      // The runner gave the command back, and may still fail a command that is pinned to it.
       if (call.event === 'fail' && state.status === 'pending' && state.runnerId !== null) {
         return move('failed', state.attempt, null, 'failed_by_runner');
       }
@@ -209,7 +224,7 @@ function move(
   return { kind: 'apply', to, attempt, outcome, reason };
 }
 
-/** May it be tried again after this attempt? */
+/** Whether the command may be tried again after this attempt. */
 const hasAttempts = ({
   attempt,
   released,
@@ -217,7 +232,9 @@ const hasAttempts = ({
 }: Pick<CommandState, 'attempt' | 'released' | 'maxAttempts'>): boolean =>
   attempt - released < maxAttempts;
 
-/** What the end of a lease does: back to the queue (pin kept), or the end of it. */
+/**
+ * Decides the effect of a lease's end: the command returns to the queue (its pin is kept), or ends.
+ */
 export function decideLoss(
   state: Pick<CommandState, 'attempt' | 'released' | 'maxAttempts' | 'cancelRequested'>,
 ): { to: CommandStatus; reason: string | null } {

@@ -1,4 +1,5 @@
-// SQL of commands; of those that wait: pending.queries.ts. Every state change is guarded by the state it was decided on.
+// SQL of commands; the SQL of waiting commands stands in pending.queries.ts. Every change of state
+// is guarded by the state on which it was decided.
 
 import type { CommandStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
@@ -6,7 +7,10 @@ import type { Db } from '../db/db.ts';
 import { skipLocked, updateRows } from '../db/dialect.ts';
 import type { CommandAttemptTable, CommandTable } from '../db/tables.ts';
 
-/** As literals, not parameters: the partial indexes are used only when the planner can see that the condition is theirs. */
+/**
+ * As literals, not parameters: the planner uses a partial index only when it sees that the
+ * condition matches the index.
+ */
 const HELD = sql<'acknowledged' | 'running'>`('acknowledged', 'running')`;
 
 export type CommandRow = Selectable<CommandTable>;
@@ -60,7 +64,10 @@ export async function attemptsOf(
     .execute();
 }
 
-/** The guarded UPDATE: applies `set` only while the row is still what was judged. Zero: it is not. */
+/**
+ * The guarded UPDATE: applies `set` only while the row is still as it was judged. Returns zero when
+ * the row has changed.
+ */
 export async function moveCommand(
   db: Db,
   judged: Pick<
@@ -76,7 +83,7 @@ export async function moveCommand(
     .where('id', '=', judged.id)
     .where('status', '=', judged.status)
     .where('attempt', '=', judged.attempt)
-    // A wish to cancel that came meanwhile changes what a release or failure means.
+    // A wish to cancel that came in between changes what a release or failure means.
     .where('cancel_requested_at', judged.cancel_requested_at === null ? 'is' : 'is not', null);
   query =
     judged.holder_id === null
@@ -89,7 +96,7 @@ export async function insertAttempt(db: Db, row: AttemptRow): Promise<void> {
   await db.insertInto('command_attempt').values(row).execute();
 }
 
-/** Drops what this runner gave back before that attempt. */
+/** Deletes the attempts that this runner gave back before that attempt. */
 export async function forgetReleased(
   db: Db,
   command: Pick<CommandRow, 'tenant_id' | 'id'>,
@@ -121,7 +128,9 @@ export async function updateAttempt(
     .execute();
 }
 
-/** How many commands each of these runners holds; those who hold none are left out. */
+/**
+ * For each of these runners, the number of commands it holds; runners that hold none are left out.
+ */
 export async function heldBy(
   db: Db,
   tenantId: string,
@@ -157,7 +166,7 @@ export async function heldScans(
     .execute();
 }
 
-/** Held commands that somebody wants canceled, with who holds them. */
+/** Held commands that an operator wants canceled, with their holders. */
 export async function cancelRequests(
   db: Db,
   tenantId: string,
@@ -173,13 +182,13 @@ export async function cancelRequests(
     .execute();
 }
 
-/** A held command's lease, with all that says that it is still the same. */
+/** A held command's lease, with the columns that prove that the lease is still the same. */
 export type LeaseRow = Pick<
   CommandRow,
   'tenant_id' | 'id' | 'status' | 'holder_id' | 'attempt' | 'lease_until'
 >;
 
-/** All that are held, across tenants. */
+/** The leases of all held commands, across tenants. */
 export async function heldLeases(db: Db): Promise<(LeaseRow & Pick<CommandRow, 'deadline_at'>)[]> {
   return await db
     .selectFrom('command')
@@ -190,7 +199,10 @@ export async function heldLeases(db: Db): Promise<(LeaseRow & Pick<CommandRow, '
     .execute();
 }
 
-/** Extends these leases, where they are still what was read; one that was extended further meanwhile stays. */
+/**
+ * Extends these leases where they are still what was read. A lease that was extended further in
+ * between stays as it is.
+ */
 export async function saveLeases(db: Db, leases: readonly LeaseRow[]): Promise<void> {
   const key = ['tenant_id', 'id', 'status', 'holder_id', 'attempt'] as const;
   await updateRows(db, 'command', key, leases, { dated: { lease_until: [] } });
@@ -217,7 +229,9 @@ export interface CommandPageQuery {
   readonly limit: number;
 }
 
-/** Newest first; one more than `limit` tells that there is another page. */
+/**
+ * A page of commands, newest first. Returns one row more than `limit` when there is another page.
+ */
 export async function pageCommands(
   db: Db,
   tenantId: string,

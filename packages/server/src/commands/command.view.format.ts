@@ -1,4 +1,5 @@
-// Command rows as the wire shows them: to runners without nulls (old clients fail on them), to operators in full.
+// Turns command rows into what the wire shows: to runners without nulls, because old clients fail
+// on them; to operators in full.
 
 import {
   type Command,
@@ -84,7 +85,10 @@ const progressOf = (row: CommandRow) => ({
   at: isoTime(row.progress_at ?? 0),
 });
 
-/** What was asked for; what only follows from the payload is not repeated. */
+/**
+ * The target as the operator asked for it; requirements that follow from the payload are not
+ * repeated.
+ */
 function targetView(text: string | null): Command['target'] {
   const target = parseTarget(text);
   if (target === null) return null;
@@ -123,7 +127,7 @@ const summary = ({ outcome, findings, assets, resolved, held }: Receipt) => ({
   held,
 });
 
-/** Lines from `offset` on, out of rows that begin before it. */
+/** Log lines from `offset` on, taken from rows that may begin before it. */
 export function logView(
   command: CommandRow,
   rows: readonly LogRow[],

@@ -1,16 +1,19 @@
-// Small rules of commands: the lease, the count of offers, cutting a message.
+// Small pure rules of commands: which leases a sign of life extends, how often a command was
+// offered to a runner, and how a result or message is cut to size.
 
 import { limits } from '@muster/contract';
 import { OFFERS_BEFORE_BEHIND } from './eligibility.rules.ts';
 
-/** The larger of 90 s and three intervals (contract §4): two lost heartbeats must not cost a lease. */
+/**
+ * The larger of 90 s and three intervals (contract §4): two lost heartbeats must not cost a lease.
+ */
 export const leaseMs = (intervalMs: number): number => Math.max(limits.leaseMsMin, 3 * intervalMs);
 
 export interface SignOfLife {
   readonly tenantId: string;
   readonly runnerId: string;
   readonly intervalMs: number;
-  /** The commands it lists as running; null: it doesn't list. */
+  /** The commands that the runner lists as running; null: the runner lists none. */
   readonly running: readonly string[] | null;
 }
 
@@ -23,8 +26,9 @@ interface Lease {
 }
 
 /**
- * The leases that these signs of life extend, as they are from then on: of what a runner lists, whatever its deadline; of
- * one that doesn't list, all that it holds, until its deadline.
+ * The leases that these signs of life extend, with their new ends. For a runner that lists its
+ * running commands: the leases of the listed commands, whatever their deadline. For a runner that
+ * doesn't list: all leases that it holds, until their deadline.
  */
 export function renewedLeases<L extends Lease>(
   leases: readonly L[],
@@ -36,7 +40,7 @@ export function renewedLeases<L extends Lease>(
     const sign = signOf.get(lease.tenant_id + lease.holder_id);
     if (sign === undefined) return [];
     const { running } = sign;
-    // Runners list what they like, in upper case, too.
+    // Runners list ids in any spelling, also in upper case.
     const isListed = running?.some((id) => id.toLowerCase() === lease.id);
     if (!(isListed ?? (deadline !== null && deadline > nowMs))) return [];
     const until = nowMs + leaseMs(sign.intervalMs);
@@ -44,7 +48,7 @@ export function renewedLeases<L extends Lease>(
   });
 }
 
-/** May it be claimed at this time? */
+/** Whether the command may be claimed at this time. */
 export const isDue = (
   {
     scheduled_at: at,
@@ -53,10 +57,13 @@ export const isDue = (
   nowMs: number,
 ): boolean => (at === null || at <= nowMs) && (until === null || until > nowMs);
 
-/** A UUID as text. */
+/** Length of a UUID as text. */
 const ID_CHARS = 36;
 
-/** Pairs of runner and command that are counted; beyond, the oldest count is lost. About 20 MB. */
+/**
+ * Pairs of runner and command that are counted; beyond this number the oldest count is lost. About
+ * 20 MB.
+ */
 const PAIRS_MAX = 100_000;
 
 interface Offered {
@@ -65,14 +72,18 @@ interface Offered {
 }
 
 /**
- * How often each command was offered to each runner in an answer of which it claimed nothing, in memory: types that a
- * client silently ignores must not fill its polls for ever (RP W-10). Losing the count costs order only.
+ * Counts, in memory, how often each command was offered to each runner in an answer from which the
+ * runner claimed nothing. A command of a type that a client silently ignores must not fill its
+ * polls for ever (RP W-10). Losing the counts costs order only.
  */
 export class OfferCounts {
   readonly #counts = new Map<string, number>();
-  /** Runner → what was offered to it so often that it is taken at its word: it doesn't want it. */
+  /**
+   * For each runner, the commands that were offered to it so often that the runner counts as
+   * ignoring them.
+   */
   readonly #ignored = new Map<string, Set<string>>();
-  /** The last answer to each runner, while nothing of it was claimed. */
+  /** For each runner, the last answer, while the runner has claimed nothing from it. */
   readonly #last = new Map<string, readonly Offered[]>();
   #lastSize = 0;
 
@@ -81,8 +92,8 @@ export class OfferCounts {
   }
 
   /**
-   * It did claim one: who takes one thing at a time doesn't ignore what came with it, and a type that it claims is none
-   * that it ignores.
+   * The runner claimed a command. A runner that takes one command at a time doesn't ignore the
+   * others in the same answer, and a runner that claims a type doesn't ignore that type.
    */
   taken(runnerId: string, commandId: string): void {
     const last = this.#last.get(runnerId) ?? [];
@@ -96,17 +107,17 @@ export class OfferCounts {
     this.gone(runnerId, commandId);
   }
 
-  /** Nobody waits for this runner to take it any more. */
+  /** The command no longer waits for this runner. */
   gone(runnerId: string, commandId: string): void {
     this.#set(runnerId, commandId, 0);
   }
 
-  /** What it keeps ignoring. */
+  /** The commands that the runner keeps ignoring. */
   ignoredBy(runnerId: string): readonly string[] {
     return [...(this.#ignored.get(runnerId) ?? [])];
   }
 
-  /** One answer. */
+  /** Counts one answer to a poll. */
   offered(runnerId: string, commands: readonly Offered[]): void {
     for (const { id } of commands) this.#set(runnerId, id, this.count(runnerId, id) + 1);
     for (const key of this.#counts.keys()) {
@@ -124,7 +135,7 @@ export class OfferCounts {
 
   #set(runnerId: string, commandId: string, count: number): void {
     const key = commandId + runnerId;
-    // Deleted first: the map's order is that of the last change.
+    // Deleted first: the order of the map is the order of the last change.
     this.#counts.delete(key);
     if (count > 0) this.#counts.set(key, count);
     const ignored = this.#ignored.get(runnerId) ?? new Set();
@@ -139,8 +150,9 @@ export class OfferCounts {
 }
 
 /**
- * The result of a command, as JSON: as it came, or, where it is too large, how it begins. A refusal would have it run again:
- * deployed clients drop what is answered 413, and the lease ends.
+ * The result of a command, as JSON: unchanged, or, where it is too large, its beginning. A refusal
+ * would make the runner execute the command again: deployed clients drop what is answered 413, and
+ * the lease ends.
  */
 export function storedResult(text: string): string {
   const bytes = Buffer.byteLength(text);
@@ -149,13 +161,16 @@ export function storedResult(text: string): string {
   return JSON.stringify({ truncated: true, bytes, start });
 }
 
-/** The text, cut to at most `bytesMax` bytes of UTF-8 without splitting a character; NUL becomes U+FFFD. */
+/**
+ * The text, cut to at most `bytesMax` bytes of UTF-8 without splitting a character; NUL becomes
+ * U+FFFD.
+ */
 export function truncateUtf8(text: string, bytesMax: number): string {
   const clean = text.toWellFormed().replaceAll('\u0000', '\ufffd');
   const bytes = Buffer.from(clean);
   if (bytes.length <= bytesMax) return clean;
   let end = bytesMax - 3;
-  // 0b10xxxxxx continues a character: step back to where one begins.
+  // A byte 0b10xxxxxx continues a character: step back to the byte that begins it.
   while (end > 0 && ((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
   return `${bytes.subarray(0, end).toString()}…`;
 }

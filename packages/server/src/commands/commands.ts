@@ -1,5 +1,6 @@
-// A command in the hands of runners: claimed with a lease, started, finished, given back (contract §4). Every call judges
-// the row with the machine and applies the decision as one guarded UPDATE. The poll is in poll.ts.
+// A command in the hands of runners: claimed with a lease, started, finished, given back (contract
+// §4). Every call judges the row with the machine and applies the decision as one guarded UPDATE.
+// The poll stands in poll/poll.ts.
 
 import { hash } from 'node:crypto';
 import { type ErrorCode, type KeyScope, limits } from '@muster/contract';
@@ -43,7 +44,7 @@ export interface CommandsDeps extends ProfileDeps {
   readonly wake: Wake;
   /** Seals the uploads that stand for clean scans. */
   readonly sealKey: Buffer;
-  /** There is an upload to process. */
+  /** Tells the queue of ingest that there is an upload to process. */
   readonly hasUpload: () => void;
 }
 
@@ -52,7 +53,7 @@ export interface Holder {
   readonly runnerId: RunnerId;
 }
 
-/** A runner that moves a command, by one of its keys. */
+/** A runner that moves a command, with the key it uses. */
 export interface Mover extends Holder {
   readonly keyId: string;
   readonly scopes: readonly KeyScope[];
@@ -65,8 +66,9 @@ export interface TransitionInput {
 }
 
 /**
- * One runner call. Returns the command as it stands afterwards; a repeat returns it unchanged. Problems: not_found,
- * command_claimed, lease_lost, invalid_transition (with `state`), transition_conflict, runner_paused.
+ * One runner call. Returns the command as it stands afterwards; a repeat returns it unchanged.
+ * Problems: not_found, command_claimed, lease_lost, invalid_transition (with `state`),
+ * transition_conflict, runner_paused.
  */
 export async function transition(
   deps: CommandsDeps,
@@ -92,7 +94,7 @@ export async function transition(
   return row;
 }
 
-/** What later offers go by. */
+/** Records what later offers depend on: claims, and commands given back. */
 function noteCall(
   { offers, wake, clock }: CommandsDeps,
   { runnerId }: Holder,
@@ -108,7 +110,7 @@ function noteCall(
   if (event === 'complete' || event === 'fail') wake.givenBack.forget(runnerId, id);
 }
 
-/** After the commit: whoever waits for this command, or shows it, hears that it moved. */
+/** After the commit: tells everybody who waits for this command, or shows it, that it moved. */
 export function announce(
   deps: Pick<CommandsDeps, 'pendingSummary' | 'wake' | 'clock'>,
   row: CommandRow,
@@ -135,7 +137,7 @@ interface Answer {
   readonly errorMessage: string | null;
 }
 
-/** What complete and fail say, as it is stored and compared. */
+/** The body of complete or fail, as it is stored and compared. */
 function answerOf(event: RunnerEvent, input: TransitionInput): Answer {
   if (event === 'complete') {
     const result = input.result === undefined ? null : JSON.stringify(input.result);
@@ -198,13 +200,13 @@ async function judgeAndMove(
 export interface ForCall {
   readonly row: CommandRow;
   readonly runner: RunnerRow;
-  /** The caller's newest claim, as stored and as the machine sees it. */
+  /** The caller's newest claim: the stored row, and the same as the machine sees it. */
   readonly attempt: AttemptRow | undefined;
   readonly own: OwnAttempt | null;
   readonly eligible: boolean;
 }
 
-/** All that a runner's call about a command is judged by. Problem: not_found. */
+/** Reads everything by which a runner's call about a command is judged. Problem: not_found. */
 export async function readForCall(
   deps: Pick<CommandsDeps, 'unwritten'>,
   tx: Db,
@@ -225,7 +227,7 @@ export async function readForCall(
   };
 }
 
-/** The refusal as the caller gets it: with the state, where there is a command that it may know of. */
+/** The refusal as the caller gets it: with the state, where the caller may know of the command. */
 export function refusalOf(code: ErrorCode, row: CommandRow, nowMs: number): Problem {
   if (code === 'not_found') return new Problem(code, 'There is no such command.');
   const expired = row.status === 'pending' && row.expires_at !== null && row.expires_at <= nowMs;
@@ -306,13 +308,15 @@ async function recordAttempt(tx: Db, move: Move): Promise<void> {
       log_received: 0,
     };
     await insertAttempt(tx, { ...key, ...open, runner_id: runnerId, acknowledged_at: nowMs });
-    // Only a runner's newest attempt is ever judged by: older ones are kept to be looked at, as long as they are few.
+    // The machine judges by a runner's newest attempt only. Older attempts are kept for operators,
+    // in a bounded number.
     const before = decision.attempt - limits.commandReleasesKept;
     if (before > 0) await forgetReleased(tx, row, runnerId, before);
   } else if (event === 'start') {
     await updateAttempt(tx, key, { started_at: nowMs });
   } else if (row.status === 'pending') {
-    // The pinned runner refused what it never claimed: the refusal is kept as an attempt, so a repeat is known.
+    // The pinned runner refused a command that it never claimed. The refusal is kept as an attempt,
+    // so that a repeat is known.
     const attempt = {
       ...key,
       attempt: row.attempt + 1,

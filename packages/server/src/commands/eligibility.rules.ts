@@ -1,15 +1,19 @@
-// Which runner may take which command, and why not: one set of rules for polls, claims, the doorbell and the answer to
-// "why is it waiting?" (contract §4). Labels are the operator's word, tools and capabilities the runner's own (RP §4.1,
-// both eras); what was asked for must be had, all of it.
+// Decides which runner may take which command, and says why not. Polls, claims, the doorbell and
+// the answer to "why is it waiting?" go by this one set of rules (contract §4). Labels are set by
+// the operator; tools and capabilities are reported by the runner (RP §4.1, both eras). A runner
+// must have everything that a command asks for.
 
 import type { WaitingReason } from '@muster/contract';
 
-/** What a command asks of the runner that takes it; as stored, in `command.target`. */
+/** The requirements of a command on the runner that takes it; stored in `command.target`. */
 export interface Target {
   readonly labels?: Readonly<Record<string, string>>;
   readonly tools?: readonly string[];
   readonly capabilities?: readonly string[];
-  /** The scanner or collector that the payload names: judged only where a runner says which of them it has. */
+  /**
+   * The scanner or collector that the payload names. Judged only where a runner says which scanners
+   * or collectors it has.
+   */
   readonly scanner?: string;
   readonly collector?: string;
 }
@@ -18,10 +22,13 @@ export interface Profile {
   readonly labels: Readonly<Record<string, string>>;
   readonly scanners: ReadonlySet<string>;
   readonly collectors: ReadonlySet<string>;
-  /** All of them by name, and installed tools. */
+  /** Scanners and collectors by name, and installed tools. */
   readonly tools: ReadonlySet<string>;
   readonly capabilities: ReadonlySet<string>;
-  /** How many commands it could take now; null: it doesn't say, so there is no limit. */
+  /**
+   * The number of commands that the runner could take now; null: the runner doesn't say, so there
+   * is no limit.
+   */
   readonly freeSlots: number | null;
 }
 
@@ -34,7 +41,9 @@ const texts = (value: unknown): string[] =>
 const count = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 
-/** `reported`: the members of its heartbeats; `held`: how many commands it holds now. */
+/**
+ * `reported`: the members of the runner's heartbeats; `held`: the number of commands it holds now.
+ */
 export function profileOf(
   labels: Readonly<Record<string, string>>,
   reported: Members,
@@ -57,15 +66,19 @@ export function profileOf(
   };
 }
 
-/** Does the runner say how much it can do at once? Only then it matters how many commands it holds. */
+/**
+ * Whether the runner says how much it can do at once. Only then the number of commands it holds
+ * matters.
+ */
 export const announcesSlots = (reported: Members): boolean => slotsTotal(reported) !== null;
 
 const slotsTotal = (reported: Members): number | null =>
   count(objectOf(reported['capacity'])['slots_total']) ?? count(reported['max_concurrent_jobs']);
 
 /**
- * Its slots, less the commands it holds, less what it does besides. A heartbeat is older than what it has claimed or
- * finished since, so of what it says only the work that isn't ours is believed, where it can be told apart.
+ * The runner's slots, less the commands it holds, less its other work. A heartbeat is older than
+ * the runner's latest claims and completions. So only the work that isn't ours is taken from the
+ * heartbeat, where it can be told apart.
  */
 function freeSlots(reported: Members, held: number): number | null {
   const total = slotsTotal(reported);
@@ -78,7 +91,7 @@ function freeSlots(reported: Members, held: number): number | null {
   return Math.max(0, total - held - besides);
 }
 
-/** What the runner lacks; empty: it may take the command. */
+/** The requirements that the runner lacks; empty: the runner may take the command. */
 export function lacks(profile: Profile, target: Target | null): WaitingReason[] {
   if (target === null) return [];
   const reasons: WaitingReason[] = [];
@@ -108,19 +121,25 @@ const isWithout = (name: string, said: ReadonlySet<string>, tools: ReadonlySet<s
 export const parseTarget = (text: string | null): Target | null =>
   text === null ? null : (JSON.parse(text) as Target);
 
-/** A command as far as eligibility goes. */
+/** The columns of a command that eligibility needs. */
 export interface Aimed {
   readonly runner_id: string | null;
   readonly target: string | null;
 }
 
-/** May this runner take it at all? The answer for one it may not take is 404, as if there were none (contract §4). */
+/**
+ * Whether this runner may ever take the command. A runner that may not is answered 404, as if there
+ * were no such command (contract §4).
+ */
 export function isEligible(runnerId: string, profile: Profile, command: Aimed): boolean {
   if (command.runner_id !== null) return command.runner_id === runnerId;
   return lacks(profile, parseTarget(command.target)).length === 0;
 }
 
-/** What is asked for, as it is stored: the same wish is the same text, whatever the order it was written in. */
+/**
+ * The target as it is stored: equal wishes give equal texts, whatever the order in which they were
+ * written.
+ */
 export function targetText(target: Target): string | null {
   const labels = Object.entries(target.labels ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { tools = [], capabilities = [], scanner, collector } = target;
@@ -140,16 +159,19 @@ export interface Candidate {
   readonly presence: 'never' | 'online' | 'late' | 'stopped' | 'offline';
   readonly hasScope: boolean;
   readonly profile: Profile;
-  /** How often this node offered it the command without being taken at its word. */
+  /** How often this node offered the command to this runner without a claim. */
   readonly offers: number;
-  /** For how long this node doesn't offer it, because the runner gave it back. */
+  /** How long this node withholds the command from this runner, because the runner gave it back. */
   readonly restMs: number;
 }
 
-/** Offered this often without being claimed, a command goes behind those that weren't. */
+/** A command that was offered this often without being claimed goes behind those that weren't. */
 export const OFFERS_BEFORE_BEHIND = 3;
 
-/** Everything that keeps this runner from taking the command; empty: its next poll offers it. */
+/**
+ * Everything that keeps this runner from taking the command; empty: its next poll offers the
+ * command.
+ */
 export function whyNot(candidate: Candidate, command: Aimed): WaitingReason[] {
   const { runnerId, admin, presence, profile, offers } = candidate;
   const reasons: WaitingReason[] = [];

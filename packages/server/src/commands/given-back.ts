@@ -1,25 +1,35 @@
-// Who gave back which command, in memory: it is not offered to that runner again for a while, each time for longer, or a
-// runner that can't do it takes it and gives it back for ever. Others may take it at once, and whoever claims it has it.
-// Losing it costs one claim that comes too soon.
+// Remembers, in memory, which runner gave back which command. The command is not offered to that
+// runner for a while, each time for longer: otherwise a runner that can't do the work would take
+// the command and give it back for ever. Other runners may take it at once, and any claim is still
+// granted. Losing this memory costs one claim that comes too soon.
 
 interface Rest {
   readonly lastMs: number;
   readonly untilMs: number;
 }
 
-/** As long as it takes a runner to start again; half of it would be a fast circle of a runner that can't do its work. */
+/**
+ * As long as a runner takes to start again. Half of it would be a fast circle for a runner that
+ * can't do its work.
+ */
 const REST_MS = 5000;
 
-/** What nobody else can take must not wait for long once its runner can do it again. */
+/**
+ * A command that only one runner can take must not wait much longer once that runner can do it
+ * again.
+ */
 const REST_MAX_MS = 5 * 60_000;
 
-/** Pairs of runner and command, about 2 MB; beyond, the oldest is forgotten. */
+/** Pairs of runner and command, about 2 MB; beyond this number the oldest is forgotten. */
 const RESTS_MAX = 10_000;
 
 export class GivenBack {
   readonly #rests = new Map<string, Rest>();
 
-  /** A repeat of giving it back, while it rests, changes nothing. `nowMs` is monotonic, here and below. */
+  /**
+   * The runner gave the command back. A repeat while the command rests changes nothing. `nowMs` is
+   * monotonic, here and below.
+   */
   gaveBack(runnerId: string, commandId: string, nowMs: number): void {
     if (this.restMs(runnerId, commandId, nowMs) > 0) return;
     const key = commandId + runnerId;
@@ -34,13 +44,13 @@ export class GivenBack {
     }
   }
 
-  /** For how long it is not offered to this runner; 0: it may be. */
+  /** How long the command is still withheld from this runner; 0: it may be offered. */
   restMs(runnerId: string, commandId: string, nowMs: number): number {
     const rest = this.#rests.get(commandId + runnerId);
     return rest === undefined ? 0 : Math.max(0, rest.untilMs - nowMs);
   }
 
-  /** It did something with it: what it may give back later is a new matter. */
+  /** The runner moved the command on: a later return of it starts again with the shortest rest. */
   forget(runnerId: string, commandId: string): void {
     this.#rests.delete(commandId + runnerId);
   }

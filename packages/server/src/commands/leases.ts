@@ -1,5 +1,6 @@
-// Leases of commands: extended by signs of life, ended by silence (contract §4). Run by upkeep after each flush of
-// presence, so that a runner that was heard is never judged before its lease was extended.
+// Extends the leases of commands by signs of life, and ends them by silence (contract §4). Upkeep
+// runs this after each flush of presence, so that no lease is judged before the signs of life of
+// its holder have extended it. Called by presence-job.ts.
 
 import { findRunner } from '../keys/runners.ts';
 import { decideLoss } from './command.machine.ts';
@@ -15,16 +16,19 @@ import { announce, type CommandsDeps, stateOf } from './commands.ts';
 import { leaseMs, renewedLeases, type SignOfLife } from './commands.rules.ts';
 import { endPending, orphaned, outdated } from './pending.queries.ts';
 
-/** How many lost leases one round judges; the rest come in the next, so that a round stays short. */
+/**
+ * Lost leases that one round ends; the rest follow in the next round, so that a round stays short.
+ */
 const LOST_PER_ROUND = 200;
 
-/** How many waiting commands one statement ends: a few milliseconds of writing. */
+/** Waiting commands that one statement ends: a few milliseconds of writing. */
 const ENDED_PER_WRITE = 250;
 
 /**
- * Returns commands with a dead lease to the queue, or ends them; expires what waited too long. A lease that ended while
- * this server was away or stalled gets its full length again: its holder could not be heard. `heardUntilMs`: up to when
- * signs of life have been taken into account; a lease that ended later is not judged yet.
+ * Returns commands with a dead lease to the queue, or ends them, and expires commands that waited
+ * too long. A lease that ended while this server was away or stalled gets its full length again,
+ * because its holder could not be heard. `heardUntilMs`: the time up to which signs of life have
+ * been taken into account; a lease that ended later is not judged yet.
  */
 export async function sweepCommands(
   deps: CommandsDeps,
@@ -70,7 +74,10 @@ export async function sweepCommands(
   return { lost: returned.length, expired };
 }
 
-/** Looked for where lists are; the writer hears of it only when there is something to end. Returns how many it ended. */
+/**
+ * Finds the commands on the connection for lists; the writer is asked only when there are some to
+ * end. Returns the number of ended commands.
+ */
 async function endAll(
   { database, clock }: CommandsDeps,
   status: 'expired' | 'canceled',
@@ -94,7 +101,9 @@ async function endAll(
 /** Leases that one statement extends: about 5 ms of writing. */
 const RENEWED_PER_WRITE = 500;
 
-/** Extends the leases of everybody who showed a sign of life since the last flush of presence. */
+/**
+ * Extends the leases of every runner that showed a sign of life since the last flush of presence.
+ */
 export async function renewLeasesOf(
   { database, clock }: Pick<CommandsDeps, 'database' | 'clock'>,
   signs: readonly SignOfLife[],
@@ -104,7 +113,8 @@ export async function renewLeasesOf(
   const renewed = renewedLeases(leases, signs, clock.nowMs());
   for (let at = 0; at < renewed.length; at += RENEWED_PER_WRITE) {
     const some = renewed.slice(at, at + RENEWED_PER_WRITE);
-    // A transaction, because two nodes that extend the same leases may be in each other's way: then it is tried again.
+    // A transaction, because two nodes that extend the same leases may conflict; the transaction is
+    // then tried again.
     await database.transaction('system', async (tx) => await saveLeases(tx, some));
   }
 }

@@ -1,4 +1,5 @@
-// Commands as operators work with them: created, listed, shown with their attempts, canceled.
+// Commands as operators work with them: created, listed, shown with their attempts, canceled. Every
+// function works inside one tenant.
 
 import { limits, type NewCommand, PRIORITIES } from '@muster/contract';
 import { findRunner } from '../keys/runners.ts';
@@ -36,7 +37,7 @@ export async function listCommands(
   });
 }
 
-/** One command with its attempts, and what was handed in for it. Problem: not_found. */
+/** One command with its attempts and with the uploads handed in for it. Problem: not_found. */
 export async function showCommand(
   deps: CommandsDeps,
   tenantId: TenantId,
@@ -47,7 +48,7 @@ export async function showCommand(
   const command = id === null ? undefined : await findCommand(db, tenantId, id);
   if (command === undefined) throw new Problem('not_found', 'There is no such command.');
   const attempts = await attemptsOf(db, tenantId, command.id);
-  // A header can name any command: only those who held it can have handed in something for it.
+  // A header can name any command, so only uploads of runners that held the command are shown.
   const runners = [...new Set(attempts.map((attempt) => attempt.runner_id))];
   const max = limits.commandUploadsShown;
   const uploads =
@@ -55,7 +56,10 @@ export async function showCommand(
   return { command, attempts, uploads };
 }
 
-/** Creates a command. Problems: not_found (no such runner), invalid_body, rate_limited (too many wait). */
+/**
+ * Creates a command. Problems: not_found (no such runner), invalid_body, rate_limited (too many
+ * wait).
+ */
 export async function createCommand(
   deps: CommandsDeps,
   tenantId: TenantId,
@@ -129,7 +133,10 @@ function neverDue(): Problem {
   return new Problem('invalid_body', detail, { errors: [place] });
 }
 
-/** What is asked for, and what the payload needs: agents fail a scan whose scanner they don't have (RP §5.7). */
+/**
+ * The requirements that the operator gives, and those of the payload: agents fail a scan whose
+ * scanner they don't have (RP §5.7).
+ */
 function targetOf({ type, payload, target }: NewCommand): Target {
   const named = (member: string): string | undefined => {
     const value = (payload as Readonly<Record<string, unknown>> | undefined)?.[member];
@@ -144,7 +151,10 @@ function targetOf({ type, payload, target }: NewCommand): Target {
   };
 }
 
-/** The payload as it is stored. The shape of known types was judged by the contract (schemas/command-payload.ts). */
+/**
+ * The payload as it is stored. The contract has already judged the shape of known types
+ * (schemas/command-payload.ts).
+ */
 function payloadText({ payload }: NewCommand): string | null {
   const text = payload === undefined ? null : JSON.stringify(payload);
   if (text !== null && Buffer.byteLength(text) > limits.commandPayloadBytesMax) {
@@ -154,7 +164,10 @@ function payloadText({ payload }: NewCommand): string | null {
   return text;
 }
 
-/** Pending → canceled at once; held → asked of the runner. A repeat on a canceled command answers the same. */
+/**
+ * A pending command is canceled at once; for a held command the runner is asked. A repeat on a
+ * canceled command answers the same.
+ */
 export async function cancelCommand(
   deps: CommandsDeps,
   tenantId: TenantId,

@@ -1,6 +1,7 @@
-// What heartbeats need to know of commands without asking the database each time: how many wait, for whom, and which
-// held ones are to be canceled. One look per tenant and second at most, and at once after a change on this node, as long
-// as little waits for anybody: a large backlog is counted where lists are, and changes to it are seen a second later.
+// Tells heartbeats about commands without a query for each heartbeat: how many commands wait, for
+// whom, and which held commands are to be canceled. The summary of a tenant is read once a second
+// at most, and at once after a change on this node while few commands wait for anybody. A large
+// backlog is counted on the connection for lists, and changes to it are seen a second later.
 
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -13,34 +14,48 @@ import { runnerWithProfile, type Unwritten } from './profiles.ts';
 
 interface Board {
   readonly readAtMs: number;
-  /** For anybody, by what they ask of a runner. */
+  /** Commands that any runner may take, grouped by what they ask of a runner. */
   readonly free: readonly { readonly target: string | null; readonly waiting: number }[];
-  /** The runners that have something of their own; null: too much waits to say, each is looked up. */
+  /**
+   * The runners for which a command is pinned; null: too many commands wait to say, so each runner
+   * is looked up.
+   */
   readonly pinned: ReadonlySet<string> | null;
   readonly cancels: ReadonlyMap<string, readonly string[]>;
-  /** So much waits for anybody that it isn't read again for every change. */
+  /**
+   * Whether so many commands wait for anybody that the summary isn't read again for every change.
+   */
   readonly isLarge: boolean;
 }
 
-/** A change made on another node is seen after this at the latest. */
+/** A change made on another node is seen after this time at the latest. */
 const BOARD_MS = 1000;
 
-/** While a large pendingSummary is read again, heartbeats go by the one before: the reader may be busy with a long list. */
+/**
+ * While a large summary is read again, heartbeats use the previous one: the reader may be busy with
+ * a long list.
+ */
 const OUTDATED_MS = 10_000;
 
-/** Rows of each kind that are read at once, in the thread that answers heartbeats: less than a millisecond. */
+/**
+ * Rows of each kind that are read at once, in the thread that answers heartbeats: less than a
+ * millisecond.
+ */
 const FEW = 250;
 
 /** RP §4.3: `cancel_command_ids` holds at most 256. */
 const CANCELS_MAX = 256;
 
-/** A heartbeat says "a hundred" at most. */
+/** A heartbeat reports a hundred pending commands at most. */
 const PENDING_MAX = 100;
 
 export interface Work {
-  /** A hundred of its own are as many as more. */
+  /** Commands that the runner may claim now. Pinned commands count up to a hundred. */
   readonly pending: number;
-  /** Less what it was offered often and never claimed: what is worth hurrying for. */
+  /**
+   * `pending` without the commands that the runner was often offered and never claimed: the ones
+   * worth hurrying for.
+   */
   readonly wanted: number;
   readonly cancelIds: readonly string[];
 }
@@ -75,18 +90,18 @@ export class PendingSummary {
     this.#unwritten = unwritten;
   }
 
-  /** Something about this tenant's commands changed on this node. */
+  /** A command of this tenant changed on this node. */
   changed(tenantId: string): void {
     if (this.#entries.get(tenantId)?.pendingSummary?.isLarge !== true)
       this.#entries.delete(tenantId);
   }
 
-  /** One more command is about to be created. Problem: rate_limited. */
+  /** Admits one more command that is about to be created. Problem: rate_limited. */
   async admit(tenantId: string): Promise<void> {
     await this.#backlog.admit(tenantId);
   }
 
-  /** What waits for this runner, and what it should stop. */
+  /** The commands that wait for this runner, and those that it should stop. */
   async workOf(tenantId: string, runnerId: string): Promise<Work> {
     const pendingSummary = await this.#pendingSummary(tenantId);
     const cancelIds = pendingSummary.cancels.get(runnerId) ?? [];
@@ -116,7 +131,10 @@ export class PendingSummary {
     return { pending: Math.min(waiting, free), wanted: Math.min(wanted, free) };
   }
 
-  /** How much of what waits for it the runner keeps ignoring; what doesn't wait any more is forgotten. */
+  /**
+   * The number of waiting commands that the runner keeps ignoring. Commands that no longer wait are
+   * forgotten.
+   */
   async #ignored(db: Db, tenantId: string, runnerId: string, profile: Profile): Promise<number> {
     const ids = this.#offers.ignoredBy(runnerId);
     if (ids.length === 0) return 0;
@@ -139,7 +157,10 @@ export class PendingSummary {
       : await entry.reading;
   }
 
-  /** A change that arrives while we read drops the entry, and what is read into it with it, unless that was much. */
+  /**
+   * A change that arrives during the read drops the entry, and the summary with it, unless the
+   * summary is large.
+   */
   #readInto(tenantId: string, entry: Entry): Promise<Board> {
     const reading = (async () => {
       try {
@@ -151,7 +172,7 @@ export class PendingSummary {
         entry.reading = null;
       }
     })();
-    // Those who wait for it hear of a failure; who goes by the pendingSummary before does without.
+    // Callers that wait for the read see its failure; callers that use the previous summary don't.
     reading.catch(() => {});
     return reading;
   }

@@ -1,5 +1,5 @@
-// SQL of commands that wait. What is pinned to a runner and what anybody may take have an index each, so that what one
-// runner asks costs the same whatever waits for the others.
+// SQL of commands that wait. Commands pinned to a runner and commands for anybody have an index
+// each, so a query for one runner costs the same whatever waits for the others.
 
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
@@ -10,7 +10,7 @@ import type { CommandRow } from './command.queries.ts';
 /** As a literal, not a parameter: the planner must see that the partial indexes fit. */
 const PENDING = sql<'pending'>`'pending'`;
 
-/** A pending command as far as it matters who may take it, and when. */
+/** The columns of a pending command that decide who may take it, and when. */
 export type WaitingRow = Pick<
   CommandRow,
   'id' | 'priority' | 'runner_id' | 'target' | 'scheduled_at' | 'expires_at'
@@ -34,8 +34,9 @@ const due = (nowMs: number) => (eb: ExpressionBuilder<Tables, 'command'>) =>
   ]);
 
 /**
- * What is pinned to this runner or to nobody, due or not, most urgent first, then oldest; `after` the last of a page. It
- * reads `limit` rows of each kind at most: what isn't due is sorted out by the caller.
+ * Commands pinned to this runner or to nobody, due or not, most urgent first, then oldest; `after`
+ * is the last row of the previous page. Reads `limit` rows of each kind at most; the caller sorts
+ * out those that aren't due.
  */
 export async function pendingFor(
   db: Db,
@@ -59,7 +60,7 @@ export async function pendingFor(
   return await mine.unionAll(free).orderBy('priority').orderBy('id').limit(limit).execute();
 }
 
-/** Those of them that may still be claimed. */
+/** Those of the commands that may still be claimed. */
 export async function pendingByIds(
   db: Db,
   tenantId: string,
@@ -76,7 +77,7 @@ export async function pendingByIds(
     .execute();
 }
 
-/** Of these, what may be claimed now: whom it is for. */
+/** Those of the commands that may be claimed now, with what says whom they are for. */
 export async function dueAmong(
   db: Db,
   tenantId: string,
@@ -92,13 +93,16 @@ export async function dueAmong(
 
 export interface WaitingGroup {
   readonly target: string | null;
-  /** How many of them are due. */
+  /** The number of due commands in the group. */
   readonly waiting: number;
-  /** How many rows were read for it. */
+  /** The number of rows that were read for the group. */
   readonly looked: number;
 }
 
-/** What waits for anybody, by what it asks of a runner; reads `limit` rows at most, null: all of them. */
+/**
+ * Commands for anybody, grouped by what they ask of a runner. Reads `limit` rows at most; null: all
+ * of them.
+ */
 export async function waitingGroups(
   db: Db,
   tenantId: string,
@@ -121,7 +125,10 @@ export async function waitingGroups(
   }));
 }
 
-/** The runners for which something is pinned, due or not, and how many rows were read for each; `limit` rows at most. */
+/**
+ * The runners for which a command is pinned, due or not, and how many rows were read for each;
+ * `limit` rows at most.
+ */
 export async function pinnedRunners(
   db: Db,
   tenantId: string,
@@ -136,7 +143,7 @@ export async function pinnedRunners(
   return rows.map(({ runner_id: id, looked }) => ({ runner_id: id ?? '', looked: Number(looked) }));
 }
 
-/** How many commands that are pinned to this runner are due, `limit` at most. */
+/** The number of due commands that are pinned to this runner, `limit` at most. */
 export async function countPinned(
   db: Db,
   tenantId: string,
@@ -152,7 +159,7 @@ export async function countPinned(
   return Number(row?.count ?? 0);
 }
 
-/** All that are pending, due or not; from the indexes alone. */
+/** The number of pending commands, due or not; read from the indexes alone. */
 export async function countPending(db: Db, tenantId: string): Promise<number> {
   const count = (query: OfCommand) => query.select(sql<number>`count(*)`.as('count'));
   const free = count(forAnybody(pendingOf(db, tenantId)));
@@ -164,8 +171,9 @@ export async function countPending(db: Db, tenantId: string): Promise<number> {
 type PendingKey = Pick<CommandRow, 'tenant_id' | 'id'>;
 
 /**
- * Pinned to a runner that was revoked: nobody else may ever take them. A cross join, because SQLite keeps its order: from
- * the few runners that were revoked to what waits for them.
+ * Commands pinned to a runner that was revoked: nobody else may ever take them. A cross join,
+ * because SQLite keeps the order of a cross join: from the few revoked runners to the commands that
+ * wait for them.
  */
 export async function orphaned(db: Db, limit: number): Promise<PendingKey[]> {
   return await db
@@ -181,7 +189,7 @@ export async function orphaned(db: Db, limit: number): Promise<PendingKey[]> {
     .execute();
 }
 
-/** Past `expires_at`, the oldest first. */
+/** Commands past their `expires_at`, the oldest first. */
 export async function outdated(db: Db, nowMs: number, limit: number): Promise<PendingKey[]> {
   return await db
     .selectFrom('command')
@@ -193,7 +201,7 @@ export async function outdated(db: Db, nowMs: number, limit: number): Promise<Pe
     .execute();
 }
 
-/** Ends those of one tenant that are still pending. */
+/** Ends those commands of one tenant that are still pending. */
 export async function endPending(
   db: Db,
   tenantId: string,

@@ -1,12 +1,16 @@
-// What a runner is and has, as far as work is offered by it: its labels, what it reported, how many commands it holds.
-// What this process heard and presence has not written yet beats the row (contract §3).
+// The profile of a runner, by which work is offered to it: its labels, what it reported, how many
+// commands it holds. What this process heard and presence has not written yet beats the row
+// (contract §3).
 
 import { findRunner, type RunnerRow } from '../keys/runners.ts';
 import type { Database, Db } from '../db/db.ts';
 import { heldBy } from './command.queries.ts';
 import { announcesSlots, type Profile, profileOf } from './eligibility.rules.ts';
 
-/** The members of heartbeats of this runner that only this process knows yet; null: the row has them. */
+/**
+ * The members of this runner's heartbeats that only this process knows yet; null: the row has all
+ * of them.
+ */
 export type Unwritten = (runnerId: string) => Readonly<Record<string, unknown>> | null;
 
 export interface ProfileDeps {
@@ -28,7 +32,7 @@ export async function runnerWithProfile(
   return { runner, profile: profileFrom(runner, reported, holds.get(runnerId) ?? 0) };
 }
 
-/** The profiles of several runners, with one look for all. */
+/** The profiles of several runners, with one query for all. */
 export async function profilesOf(
   deps: Pick<ProfileDeps, 'unwritten'>,
   db: Db,

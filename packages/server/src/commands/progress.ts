@@ -1,5 +1,6 @@
-// How far a command is, in the words of its holder: the last word counts (contract §1). It moves nothing, but it is
-// guarded like a move: who lost the command can't write to it.
+// The progress of a command, as its holder reports it: the last report counts (contract §1). A
+// report moves nothing, but it is guarded like a move: a runner that lost the command can't write
+// to it.
 
 import { limits, type NewProgress } from '@muster/contract';
 import { Defect } from '../lib/assert.ts';

@@ -1,15 +1,19 @@
-// Which scans a report that a runner hands in may belong to: the command that it names, else the scans that it holds. Read
-// while the report arrives, because a runner completes its command right after. Called by the routes of ingest.
+// Finds the scans to which a report that a runner hands in may belong: the command that the report
+// names, otherwise the scans that the runner holds. The scans are read while the report arrives,
+// because a runner completes its command right after.
 
 import type { Database } from '../db/db.ts';
 import type { TenantId } from '../lib/ids.ts';
 import type { ScanUnderWay } from '../uploads/receive.ts';
 import { findCommand, heldScans, lastAttemptOf } from './command.queries.ts';
 
-/** More at once are told apart by nobody. */
+/** Nobody could tell more simultaneous scans apart. */
 const HELD_MAX = 20;
 
-/** `commandId`: as the runner says, believed of commands that it has, or had, claimed. */
+/**
+ * `commandId`: the command that the runner names, believed only of commands that this runner has
+ * claimed at some time.
+ */
 export async function scansUnderWay(
   database: Database,
   tenantId: TenantId,

@@ -1,5 +1,6 @@
-// "Why is it not picked up?" (contract §4): what holds for the command itself, and for each runner of the tenant what
-// keeps it from taking it, by the very rules that polls and claims go by.
+// Answers "Why is it not picked up?" (contract §4): the reasons that lie in the command itself, and
+// for each runner of the tenant the reasons that keep it from taking the command. The rules are
+// those of polls and claims.
 
 import type { CommandWaiting } from '@muster/contract';
 import { runnersWithScope } from '../keys/key-scopes.ts';
@@ -12,7 +13,10 @@ import type { CommandsDeps } from './commands.ts';
 import { whyNot } from './eligibility.rules.ts';
 import { profilesOf } from './profiles.ts';
 
-/** One page of runners, newest first, and one too many where there are more. Problem: not_found. */
+/**
+ * One page of runners, newest first, and one runner more when there is another page. Problem:
+ * not_found.
+ */
 export async function whyWaiting(
   deps: CommandsDeps,
   tenantId: TenantId,

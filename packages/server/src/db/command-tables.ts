@@ -1,5 +1,5 @@
-// The tables of commands: work for runners, every claim of it, its log, and scan sessions. Part of tables.ts, which is
-// where everybody else imports them from.
+// The tables of commands: work for runners, every claim of it, its log, and scan sessions. Part of
+// tables.ts, from which everybody else imports them.
 
 import type { Flag } from './tables.ts';
 
@@ -23,7 +23,7 @@ export interface CommandTable {
   runner_id: string | null;
   holder_id: string | null;
   attempt: number;
-  /** How many of the attempts were given back. */
+  /** The number of attempts that were given back. */
   released: number;
   max_attempts: number;
   retry_on_fail: Flag;
@@ -43,12 +43,12 @@ export interface CommandTable {
   reason: string | null;
   /** JSON of labels, tools and capabilities that a runner must have; null: none. */
   target: string | null;
-  /** Since when it may be claimed. */
+  /** The time since which the command may be claimed. */
   ready_at: number;
   progress_percent: number | null;
   progress_message: string | null;
   progress_at: number | null;
-  /** Lines and bytes that are kept, and lines that were not because of the bounds. */
+  /** Lines and bytes that are kept, and lines that the bounds kept out. */
   log_lines: number;
   log_bytes: number;
   log_dropped: number;
@@ -64,7 +64,7 @@ export interface CommandAttemptTable {
   ended_at: number | null;
   outcome: AttemptOutcome | null;
   answer_digest: Uint8Array | null;
-  /** Lines that this attempt has sent so far, kept or not: the offset of its next one. */
+  /** Lines that this attempt has sent so far, kept or not: the offset of its next line. */
   log_received: number;
 }
 
@@ -94,6 +94,6 @@ export interface ScanSessionTable {
   base_commit_sha: string | null;
   started_at: number;
   completed_at: number | null;
-  /** JSON of what the runner said at the end. */
+  /** JSON of the runner's last word about the session. */
   answer: string | null;
 }

@@ -1,19 +1,26 @@
-// One time for all nodes: that of the database they share (docs/adr/0014). The database says what time it is, at the start
-// and every few seconds, and the monotonic clock of the process how much has passed since: its own time of day, which
-// anybody may set, counts for nothing. An embedded database serves one process, whose clock is the only one. Made by
-// main.ts, by admin.ts and by each ingest thread.
+// One time for all nodes: the time of the database they share (docs/adr/0014). The database tells
+// its time at the start and every few seconds, and the monotonic clock of the process tells how
+// much has passed since. The process's own time of day, which anybody may set, counts for nothing.
+// An embedded database serves one process, whose clock is the only one. Called by main.ts,
+// admin.ts, app.ts and ingest.worker.ts.
 
 import type { Clock } from '../lib/clock.ts';
 import type { Database } from './db.ts';
 import { databaseNowMs } from './dialect.ts';
 
-/** A machine's clock drifts by less than a millisecond in this time; a machine that was suspended is right again after it. */
+/**
+ * A machine's clock drifts by less than a millisecond in this time; after a suspension it is right
+ * again within it.
+ */
 export const ALIGN_EVERY_MS = 10_000;
 
 export class DatabaseClock implements Clock {
   readonly #database: Database;
   readonly #own: Clock;
-  /** The database's time at the zero of the monotonic clock; null: not measured, or there is nothing to measure. */
+  /**
+   * The database's time at the zero of the monotonic clock; null: not measured, or there is nothing
+   * to measure.
+   */
   #zeroMs: number | null = null;
   #measuredAtMs = -Infinity;
 
@@ -22,7 +29,10 @@ export class DatabaseClock implements Clock {
     this.#own = own;
   }
 
-  /** Measures, unless that was done lately. Rejects when the database can't be asked; what was measured before stays. */
+  /**
+   * Measures, unless that was done lately. Rejects when the database can't be asked; the last
+   * measurement then stays.
+   */
   async align(): Promise<void> {
     const askedMs = this.#own.monotonicMs();
     if (askedMs - this.#measuredAtMs < ALIGN_EVERY_MS) return;
@@ -30,7 +40,7 @@ export class DatabaseClock implements Clock {
     const tookMs = this.#own.monotonicMs() - askedMs;
     this.#measuredAtMs = askedMs;
     if (theirsMs === null) return;
-    // The answer is from some moment while it was asked for: within that, what is known already is as good.
+    // The answer is from some moment of the request: a known zero within that span is as good.
     const zeroMs = theirsMs - askedMs - tookMs / 2;
     const isKnown = this.#zeroMs !== null && Math.abs(zeroMs - this.#zeroMs) <= tookMs / 2 + 1;
     if (!isKnown) this.#zeroMs = zeroMs;

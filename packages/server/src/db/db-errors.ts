@@ -1,9 +1,9 @@
-// What a failed statement means, the same for both databases: a small union instead of two sets of codes. Stories ask
-// `uniqueViolation` where a conflict is expected, http/problems.ts asks `isUnavailable`, transaction.ts asks
-// `isRetryable`; whatever has no kind here is a defect.
+// The meaning of a failed statement, the same for both databases: a small union instead of two sets
+// of codes. Stories ask `uniqueViolation` where a conflict is expected, http/problems.ts asks
+// `isUnavailable`, transaction.ts asks `isRetryable`. An error without a kind here is a defect.
 // Sources: sqlite.org/rescode.html; PostgreSQL 18 manual, appendix A.
 
-/** Thrown for everything asked of a database that is closed or whose thread is gone. */
+/** Thrown for every request to a database that is closed or whose thread is gone. */
 export class DatabaseClosedError extends Error {
   constructor(reason: string) {
     super(`the database is closed: ${reason}`);
@@ -11,7 +11,7 @@ export class DatabaseClosedError extends Error {
   }
 }
 
-/** A violated unique constraint has the name that PostgreSQL gives it, on SQLite too: `tenant_name_key`. */
+/** A violated unique constraint has PostgreSQL's name for it, on SQLite too: `tenant_name_key`. */
 export type DbFailure =
   | { readonly kind: 'unique'; readonly constraint: string }
   | { readonly kind: 'foreign_key' }
@@ -23,7 +23,7 @@ export type DbFailure =
   | { readonly kind: 'timeout' } // the statement took longer than it may
   | { readonly kind: 'connection' }; // lost, refused, or closed by us
 
-/** What `error` means; null when it isn't an error of the database, or a defect. */
+/** What `error` means; null when it isn't an error of the database, or is a defect. */
 export function dbFailure(error: unknown): DbFailure | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof DatabaseClosedError) return { kind: 'connection' };
@@ -33,7 +33,10 @@ export function dbFailure(error: unknown): DbFailure | null {
   return CONNECTION_MESSAGE.test(error.message) ? { kind: 'connection' } : null;
 }
 
-/** The name of the unique constraint that `error` says was violated, such as `tenant_name_key`; else null. */
+/**
+ * The name of the unique constraint that `error` says was violated, such as `tenant_name_key`;
+ * otherwise null.
+ */
 export function uniqueViolation(error: unknown): string | null {
   const failure = dbFailure(error);
   return failure?.kind === 'unique' ? failure.constraint : null;
@@ -45,7 +48,7 @@ export function isRetryable(error: unknown): boolean {
   return kind === 'busy' || kind === 'serialization';
 }
 
-/** Whether the database has no space left for what was to be written. */
+/** Whether the database has no space left for the write. */
 export function isStorageFull(error: unknown): boolean {
   return dbFailure(error)?.kind === 'full';
 }
@@ -96,8 +99,8 @@ function violatedColumns(message: string): { table: string; columns: string } {
   return { table: parts[0]?.[0] ?? '', columns: parts.map(([, column]) => column).join('_') };
 }
 
-// Unique constraints that are indexes with names of their own: table and columns -> name. A test compares them with
-// the schema.
+// Unique constraints that are indexes with names of their own: table and columns -> name. A test
+// compares them with the schema.
 const UNIQUE_INDEXES: ReadonlyMap<string, string> = new Map([
   ['runner_tenant_id_enrollment_id', 'runner_by_enrollment'],
   ['asset_tenant_id_kind_class_value', 'asset_by_value'],

@@ -1,6 +1,7 @@
-// The database as the rest of the server sees it: a scope gives a Kysely instance, a transaction gives one too, and
-// *.queries.ts functions take either. Which database it is stays behind this interface and dialect.ts. Opened by
-// configured-database.ts and admin.ts (openDatabase) and by ingest workers (openInWorker); whoever opens it closes it.
+// The database as the rest of the server sees it: a scope gives a Kysely instance, a transaction
+// gives one too, and *.queries.ts functions take either. This interface and dialect.ts hide which
+// database it is. Opened by configured-database.ts and admin.ts (openDatabase) and by ingest
+// workers (openInWorker); whoever opens it closes it.
 
 import type { Transferable } from 'node:worker_threads';
 import type { Kysely } from 'kysely';
@@ -11,7 +12,7 @@ import type { Tables } from './tables.ts';
 /** What query functions take: a scope's instance or a transaction. */
 export type Db = Kysely<Tables>;
 
-/** Something the operator should hear about; the caller logs it. */
+/** An event that the operator should hear about; the caller logs it. */
 export type DatabaseEvent =
   | { readonly kind: 'row_security_bypassed'; readonly role: string }
   | { readonly kind: 'connection_lost'; readonly error: Error };
@@ -22,12 +23,18 @@ export interface DatabaseConfig {
   readonly directory: string;
   /** Connections to PostgreSQL at most; each holds a server process there. */
   readonly poolMax?: number;
-  /** false for short administrative commands, which may run beside a live server on the same SQLite file. */
+  /**
+   * False for short administrative commands, which may run beside a live server on the same SQLite
+   * file.
+   */
   readonly lock?: boolean;
   readonly onEvent?: (event: DatabaseEvent) => void;
 }
 
-/** Made for one worker: `data` is its workerData, or part of it, and `transfer` goes into its transferList. */
+/**
+ * Made for one worker: `data` is its workerData, or part of it, and `transfer` goes into its
+ * transferList.
+ */
 export interface WorkerData {
   readonly data: SqliteWorkerData | PostgresWorkerData;
   readonly transfer: Transferable[];
@@ -37,49 +44,62 @@ export interface Database {
   readonly kind: 'sqlite' | 'postgres';
 
   /**
-   * Single statements for one tenant; on PostgreSQL row-level security shows no other's rows. On SQLite a SELECT runs
-   * on the calling thread (reads by key only), a write in the writer thread; its promise resolves after COMMIT.
+   * Single statements for one tenant; on PostgreSQL row-level security hides the rows of other
+   * tenants. On SQLite a SELECT runs on the calling thread (reads by key only), a write in the
+   * writer thread; its promise resolves after COMMIT.
    */
   tenant(tenantId: string): Db;
 
   /** The same for lists, search and exports: on SQLite a SELECT runs in the reader thread. */
   lists(tenantId: string): Db;
 
-  /** Across tenants: look-up of credentials, claims, upkeep. Every call is listed in the audit (tidy). */
+  /**
+   * Across tenants: look-up of credentials, claims, upkeep. Every call is listed in the audit
+   * (tidy).
+   */
   system(): Db;
 
-  /** The same for sweeps across tenants that read many rows: on SQLite a SELECT runs in the reader thread. */
+  /**
+   * The same for sweeps across tenants that read many rows: on SQLite a SELECT runs in the reader
+   * thread.
+   */
   systemLists(): Db;
 
   /**
-   * Runs `body` in one transaction; `scope` is a tenant's id, or 'system'. `body` contains SQL on `tx` and nothing else, and may
-   * run several times: a lock or serialization failure starts it again, a bounded number of times. After a failed
-   * statement the transaction can only roll back. On SQLite it is the only writer while it runs.
+   * Runs `body` in one transaction; `scope` is a tenant's id, or 'system'. `body` contains SQL on
+   * `tx` and nothing else, and may run several times: a lock or serialization failure starts it
+   * again, a bounded number of times. After a failed statement the transaction can only roll back.
+   * On SQLite it is the only writer while it runs.
    */
   transaction<T>(scope: string, body: (tx: Db) => Promise<T>): Promise<T>;
 
   /**
-   * The same for statements that don't wait for each other: they are sent together with the COMMIT, and the answers come
-   * back together. `body` asks for all of them at once (`Promise.all`) and reads no result before it; all or none of
-   * them is committed. For bulk writes: while a busy thread would not get round to send the next statement, nobody waits.
+   * The same for statements that don't wait for each other: they are sent together with the COMMIT,
+   * and the answers come back together. `body` asks for all of them at once (`Promise.all`) and
+   * reads no result before that; all or none of them is committed. For bulk writes: a busy thread
+   * that can't send the next statement yet makes nobody wait.
    */
   together(scope: string, body: (tx: Db) => Promise<unknown>): Promise<void>;
 
   /**
-   * Tells the other processes that share this database, in fewer than 8000 bytes of ASCII. A hint: it may be lost. Never
-   * inside a transaction. On SQLite there is nobody else, and nothing happens.
+   * Sends a text to the other processes that share this database: fewer than 8000 bytes of ASCII. A
+   * hint: it may be lost. Never inside a transaction. On SQLite there is no other process, and
+   * nothing happens.
    */
   notify(text: string): Promise<void>;
 
-  /** Calls `hear` with every such text, our own too, on a connection of its own that comes back by itself. Returns its end. */
+  /**
+   * Calls `hear` with every such text, our own too, on a connection of its own that reconnects by
+   * itself. Returns the function that ends it.
+   */
   listen(hear: (text: string) => void): () => Promise<void>;
 
   /** What one worker thread needs for `openInWorker`; call it anew for each worker. */
   workerData(): WorkerData;
 
   /**
-   * Refuses what is new, waits for what is under way, then closes. On SQLite workers must have closed theirs, or
-   * ended, before: an open transaction of one is waited for.
+   * Refuses new requests, waits for those under way, then closes. On SQLite, workers must have
+   * closed theirs, or ended, before: an open transaction of a worker is waited for.
    */
   close(): Promise<void>;
 }
@@ -88,7 +108,8 @@ export interface Database {
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   const { url, directory, poolMax, lock = true, onEvent = () => {} } = config;
   if (url === null) return await openSqlite(directory, lock);
-  // Loaded where it is used: an embedded database needs no driver of PostgreSQL, nor does each of its workers.
+  // Loaded where it is used: an embedded database, and each of its workers, needs no driver of
+  // PostgreSQL.
   const { openPostgres } = await import('./postgres/postgres.ts');
   return await openPostgres({ kind: 'postgres', url, poolMax }, onEvent);
 }

@@ -1,6 +1,7 @@
-// The complete list of what differs between SQLite and PostgreSQL for those who write queries; everything else is one
-// Kysely text for both. A test of the dialect anywhere else is forbidden (tools/tidy.test.ts). The kind is read from
-// the adapter that a Kysely instance or transaction carries. Called by *.queries.ts, migrate.ts and the two drivers.
+// The complete list of differences between SQLite and PostgreSQL for those who write queries;
+// everything else is one Kysely text for both. A test of the dialect anywhere else is forbidden
+// (tools/tidy.test.ts). The kind is read from the adapter that a Kysely instance or transaction
+// carries.
 
 import {
   CompiledQuery,
@@ -25,9 +26,12 @@ import { postgresSchema, sqliteSchema } from './schema-dump.ts';
 import type { TableName, Tables } from './tables.ts';
 import { assertStorable } from './values.ts';
 
-// ---------------------------------------------------------------- the two dialects, for the two drivers
+// ---- The two dialects, for the two drivers.
 
-/** Our writer thread serialises by itself: Kysely's own mutex around a single connection would only add waiting. */
+/**
+ * Our writer thread serialises by itself: Kysely's own mutex around a single connection would only
+ * add a wait.
+ */
 class ThreadedSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
@@ -67,11 +71,14 @@ function isSqlite(db: Db): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter;
 }
 
-// ---------------------------------------------------------------- statements beyond Kysely's own
+// ---- Statements beyond Kysely's own.
 
 const BATCH = Symbol('batch');
 
-/** How a driver runs a statement: once; once for every row, all or none; or as a text of several statements. */
+/**
+ * How a driver runs a statement: once; once for every row, all or none; or as a text of several
+ * statements.
+ */
 export interface Batch {
   readonly op: 'run' | 'many' | 'script';
   readonly rows: readonly (readonly unknown[])[];
@@ -81,7 +88,7 @@ interface BatchQuery extends CompiledQuery {
   readonly [BATCH]?: Batch;
 }
 
-/** For the drivers: how `query` is to be run. */
+/** For the drivers: how to run `query`. */
 export function batchOf(query: CompiledQuery): Batch {
   return (query as BatchQuery)[BATCH] ?? { op: 'run', rows: [query.parameters] };
 }
@@ -98,8 +105,9 @@ export async function runScript(tx: Db, text: string): Promise<void> {
 }
 
 /**
- * Bytes inside the database's own file that are free to be written anew: SQLite keeps the pages of what was deleted
- * ("The freelist", file format §1.5). 0 on PostgreSQL, whose disk isn't ours to watch.
+ * Free bytes inside the database's own file, which later writes use again: SQLite keeps the pages
+ * of deleted rows ("The freelist", file format §1.5). 0 on PostgreSQL, whose disk isn't ours to
+ * watch.
  */
 export async function reusableBytes(db: Db): Promise<number> {
   if (!isSqlite(db)) return 0;
@@ -108,7 +116,9 @@ export async function reusableBytes(db: Db): Promise<number> {
   return Number(rows[0]?.bytes ?? 0);
 }
 
-/** The time of day as the database has it, milliseconds UTC. Null on SQLite: it has no clock but this process's. */
+/**
+ * The database's time of day, milliseconds UTC. Null on SQLite: it has no clock but this process's.
+ */
 export async function databaseNowMs(db: Db): Promise<number | null> {
   if (isSqlite(db)) return null;
   const { rows } = await sql<{ now_ms: number }>`select
@@ -117,8 +127,9 @@ export async function databaseNowMs(db: Db): Promise<number | null> {
 }
 
 /**
- * Held to the end of the transaction: only one node migrates at a time. On SQLite the transaction itself excludes
- * everybody else. On PostgreSQL it also lifts the time limits, for this transaction.
+ * Lets only one node migrate at a time; held to the end of the transaction. On SQLite the
+ * transaction itself excludes everybody else. On PostgreSQL this also lifts the time limits, for
+ * this transaction.
  */
 export async function migrationLock(tx: Db): Promise<void> {
   if (isSqlite(tx)) return;
@@ -132,7 +143,7 @@ export async function readSchema(db: Db): Promise<string> {
 }
 
 /**
- * Rows that another transaction has locked are passed over, the others are locked: for claims, as
+ * Locks the rows and passes over those that another transaction has locked: for claims, as
  * `query.$call(skipLocked)`. SQLite prints nothing for it: there is no other transaction.
  */
 export function skipLocked<DB, TB extends keyof DB, O>(
@@ -141,7 +152,10 @@ export function skipLocked<DB, TB extends keyof DB, O>(
   return query.forUpdate().skipLocked();
 }
 
-/** Rows read here stay as they are to the end of the transaction, as `query.$call(forUpdate)`; nothing on SQLite. */
+/**
+ * Keeps the rows read here as they are to the end of the transaction, as `query.$call(forUpdate)`;
+ * nothing on SQLite.
+ */
 export function forUpdate<DB, TB extends keyof DB, O>(
   query: SelectQueryBuilder<DB, TB, O>,
 ): SelectQueryBuilder<DB, TB, O> {
@@ -149,16 +163,16 @@ export function forUpdate<DB, TB extends keyof DB, O>(
 }
 
 /**
- * An id as a value in raw SQL, or selected as a value (`insert … select`). Everywhere else ids convert by the name of
- * the column that they stand beside.
+ * An id as a value in raw SQL, or selected as a value (`insert … select`). Everywhere else ids are
+ * converted by the name of the column beside them.
  */
 export function idValue(db: Db, id: string): RawBuilder<string> {
   return isSqlite(db) ? sql<string>`${storedValue('id', id)}` : sql<string>`${id}::uuid`;
 }
 
 /**
- * Is the id column one of `ids`? They travel as one parameter, so that the query's text is the same however many there
- * are.
+ * Whether the id column is one of `ids`. The ids travel as one parameter, so that the query's text
+ * doesn't depend on their number.
  */
 export function isAmong(db: Db, column: string, ids: readonly string[]): RawBuilder<SqlBool> {
   if (isSqlite(db)) {
@@ -169,24 +183,25 @@ export function isAmong(db: Db, column: string, ids: readonly string[]): RawBuil
 }
 
 /**
- * Does the text column contain `part`? Upper and lower case of ASCII letters are the same, of all others not, and
- * wildcards are taken literally, on both databases. No index helps it.
+ * Whether the text column contains `part`. ASCII letters match in upper and lower case, all others
+ * exactly; wildcards are taken literally, on both databases. No index helps it.
  */
 export function contains(db: Db, column: string, part: string): RawBuilder<SqlBool> {
   const pattern = `%${part.replaceAll(/[!%_]/g, '!$&')}%`;
-  // SQLite, "The LIKE operator": case-insensitive for ASCII letters only. PostgreSQL's LIKE is exact, ILIKE folds
-  // whatever the locale does; in the collation "C" lower() knows ASCII letters only.
+  // SQLite, "The LIKE operator": case-insensitive for ASCII letters only. PostgreSQL's LIKE is
+  // exact, ILIKE folds whatever the locale does; in the collation "C" lower() knows ASCII letters
+  // only.
   if (isSqlite(db)) return sql<SqlBool>`${sql.ref(column)} like ${pattern} escape '!'`;
   const lowered = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   return sql<SqlBool>`lower(${sql.ref(column)} collate "C") like ${lowered} escape '!'`;
 }
 
-// ---------------------------------------------------------------- many rows at once
+// ---- Many rows at once.
 
 export interface OnConflict<T extends TableName> {
   /** The columns of the unique constraint. */
   readonly columns: readonly (keyof Tables[T] & string)[];
-  /** Columns that take the new row's values; without it the stored row stays as it is. */
+  /** Columns that take the new row's values; without this the stored row stays as it is. */
   readonly update?: readonly (keyof Tables[T] & string)[];
 }
 
@@ -195,9 +210,10 @@ export interface InsertRowsOptions<T extends TableName> {
 }
 
 /**
- * Inserts rows with identical keys: all or none, inside a transaction or outside of one. Returns how many were
- * inserted or updated. With `onConflict.update` no two of the rows may be in conflict with each other (PostgreSQL
- * refuses that). Rows go as one message and one prepared statement on SQLite, as one JSON parameter on PostgreSQL.
+ * Inserts rows with identical keys: all or none, inside or outside of a transaction. Returns how
+ * many were inserted or updated. With `onConflict.update` no two of the rows may be in conflict
+ * with each other (PostgreSQL refuses that). Rows go as one message and one prepared statement on
+ * SQLite, as one JSON parameter on PostgreSQL.
  */
 export async function insertRows<T extends TableName>(
   db: Db,
@@ -219,15 +235,19 @@ export async function insertRows<T extends TableName>(
 }
 
 export interface UpdateRowsOptions<T extends TableName> {
-  /** Date column → columns that it dates: all of them keep what is stored where the stored date is the later one. */
+  /**
+   * Date column → columns that it dates. All of them keep their stored values where the stored date
+   * is the later one.
+   */
   readonly dated?: {
     readonly [D in keyof Tables[T] & string]?: readonly (keyof Tables[T] & string)[];
   };
 }
 
 /**
- * Updates one stored row for every given one: the key columns say which, all other keys of the row are set. All or
- * none. Returns how many rows were found. Key columns are never null, and no two rows have the same key.
+ * Updates one stored row for each given row: the key columns find the row, and all other members
+ * are set. All or none. Returns how many rows were found. Key columns are never null, and no two
+ * rows have the same key.
  */
 export async function updateRows<T extends TableName>(
   db: Db,
@@ -293,7 +313,9 @@ function conflictClause<T extends TableName>({ columns, update }: OnConflict<T>)
   return `${target} do update set ${set.join(', ')}`;
 }
 
-/** Arrays of values; an id that repeats from one row to the next is converted, and later sent, once. */
+/**
+ * Arrays of values; an id that repeats from one row to the next is converted, and later sent, once.
+ */
 function sqliteRows(columns: readonly string[], rows: readonly object[]): unknown[][] {
   const above: unknown[] = [];
   const converted: unknown[] = [];
@@ -309,7 +331,10 @@ function sqliteRows(columns: readonly string[], rows: readonly object[]): unknow
   );
 }
 
-/** The rows as one JSON array of objects; byte strings in PostgreSQL's hexadecimal form (manual, §8.4.1). */
+/**
+ * The rows as one JSON array of objects; byte strings in PostgreSQL's hexadecimal form (manual,
+ * §8.4.1).
+ */
 function jsonRows(columns: readonly string[], rows: readonly object[]): string {
   const plain = rows.map((row) => {
     const object: Record<string, unknown> = {};

@@ -1,10 +1,11 @@
-// Ids are text in TypeScript and 16-byte blobs in SQLite: this file is the only place where queries and results change
-// from one to the other, queries while they are printed (`IdCompiler`, which dialect.ts makes the printer of SQLite),
-// results in a Kysely plugin (`IdPlugin`, installed by sqlite.ts). It goes by COLUMN NAME (isIdColumn), never by what a
-// value looks like, so that a rule id which happens to be a UUID stays text. PostgreSQL needs none of it.
+// Ids are text in TypeScript and 16-byte blobs in SQLite; only this file changes one into the
+// other. Queries change while they are printed (`IdCompiler`, the printer of SQLite), results in a
+// Kysely plugin (`IdPlugin`). The COLUMN NAME decides (isIdColumn), never the look of a value, so
+// that a rule id which happens to be a UUID stays text. PostgreSQL needs none of this.
 //
-// Converted: inserted and updated values, comparisons whose left side is an id column (also in lists, between and
-// tuples), and results, aliases included. Fragments of raw SQL and values in a select use `idValue` (dialect.ts).
+// Converted: inserted and updated values, comparisons whose left side is an id column (also in
+// lists, between and tuples), and results, aliases included. Raw SQL and values in a select use
+// `idValue`.
 
 import {
   type BinaryOperationNode,
@@ -58,7 +59,10 @@ export function storedValue(column: string, value: unknown): unknown {
   return typeof value === 'string' && isIdColumn(column) ? idToBytes(value) : value;
 }
 
-/** Prints ids as they are stored. A pass of its own over each query would cost as much as the printing. */
+/**
+ * Prints ids as they are stored. A pass of its own over each query would cost as much as the
+ * printing.
+ */
 export class IdCompiler extends SqliteQueryCompiler {
   protected override visitInsertQuery(node: InsertQueryNode): void {
     const { columns, values } = node;
@@ -100,7 +104,10 @@ function columnName(node: OperationNode): string | null {
   return null;
 }
 
-/** The right side of a comparison, converted where the left side is an id column or a tuple with some. */
+/**
+ * The right side of a comparison, converted where the left side is an id column or a tuple with
+ * some.
+ */
 function convertedOperand(left: OperationNode, right: OperationNode): OperationNode {
   if (left.kind === 'TupleNode') {
     const names = (left as TupleNode).values.map(columnName);

@@ -1,5 +1,6 @@
-// How a database ends: what was asked before close() is finished, what comes later is refused. Both drivers count the
-// connections that Kysely holds (enter, leave); close waits until there are none. Used by sqlite.ts and postgres.ts.
+// How a database ends: requests made before close() are finished, later ones are refused. Both
+// drivers count the connections that Kysely holds (enter, leave); close waits until there are none.
+// Called by sqlite.ts and postgres.ts.
 
 import { setImmediate } from 'node:timers/promises';
 import { DatabaseClosedError } from './db-errors.ts';
@@ -16,13 +17,16 @@ export class Lifetime {
     if (this.#closed !== null) throw new DatabaseClosedError('it was closed');
   }
 
-  /** A connection is taken; throws DatabaseClosedError when no more are given. Each one ends with `leave`. */
+  /**
+   * Takes a connection; throws DatabaseClosedError when no more are given. Each one ends with
+   * `leave`.
+   */
   enter(): void {
     if (this.#refusing) throw new DatabaseClosedError('it was closed');
     this.#held++;
   }
 
-  /** A connection is given back. */
+  /** Gives a connection back. */
   leave(): void {
     this.#held--;
     if (this.#held === 0) this.#onIdle?.();
@@ -35,7 +39,8 @@ export class Lifetime {
   }
 
   async #end(end: () => Promise<void>): Promise<void> {
-    // Between a call and its connection Kysely lets some promises pass: calls made before this one get theirs.
+    // Between a call and its connection Kysely lets some promises pass: calls made before this one
+    // still get theirs.
     await setImmediate();
     this.#refusing = true;
     if (this.#held > 0) {

@@ -1,7 +1,8 @@
-// Brings a database to this program's schema: the files migrations/<kind>/NNNN_name.sql in order, each in one
-// transaction together with its row in schema_version. Several nodes may start at once: each step is taken under a
-// lock and looks again at what is there. Refused, before anything is changed: a database newer than the program, and
-// a migration that was edited after it had been applied. Called by main.ts before the server listens.
+// Brings a database to this program's schema: the files migrations/<kind>/NNNN_name.sql in order,
+// each in one transaction together with its row in schema_version. Several nodes may start at once:
+// each step is taken under a lock and looks again at what is there. Two cases are refused before
+// anything is changed: a database newer than the program, and a migration that was edited after it
+// had been applied.
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -9,7 +10,10 @@ import { sql } from 'kysely';
 import type { Database, Db } from './db.ts';
 import { migrationLock, runScript } from './dialect.ts';
 
-/** The schema can't be brought to this program's: says what to do, for the operator who starts the server. */
+/**
+ * The schema can't be brought to this program's; the message says what to do, for the operator who
+ * starts the server.
+ */
 export class MigrationError extends Error {
   constructor(message: string) {
     super(message);
@@ -27,7 +31,9 @@ export interface Migration {
 const FILES = new URL('../../migrations/', import.meta.url);
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 
-/** The migrations of one kind of database, in order. Throws when a number is used twice or left out. */
+/**
+ * The migrations of one kind of database, in order. Throws when a number is used twice or left out.
+ */
 export async function readMigrations(kind: string, from: URL = FILES): Promise<Migration[]> {
   const directory = new URL(`${kind}/`, from);
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
@@ -45,8 +51,9 @@ export async function readMigrations(kind: string, from: URL = FILES): Promise<M
 }
 
 /**
- * Applies what is missing and returns the versions that this call applied: none when the schema is up to date.
- * `nowMs` is what is recorded as the time. Idempotent; safe beside other nodes doing the same.
+ * Applies the missing migrations and returns the versions that this call applied: none when the
+ * schema is up to date. `nowMs` is recorded as the time. Idempotent; safe beside other nodes that
+ * do the same.
  */
 export async function migrate(database: Database, nowMs: number, from?: URL): Promise<number[]> {
   const migrations = await readMigrations(database.kind, from);

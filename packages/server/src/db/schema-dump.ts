@@ -1,5 +1,6 @@
-// A database's schema as stable text: what the golden tests compare with, so that migrations from zero and the
-// schema that was reviewed can't drift apart. One function for each database, chosen by dialect.ts.
+// Prints a database's schema as stable text, with which the golden tests compare: so migrations
+// from zero and the schema that was reviewed can't drift apart. One function for each database,
+// chosen by dialect.ts.
 
 import { sql } from 'kysely';
 import type { Db } from './db.ts';

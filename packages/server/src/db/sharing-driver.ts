@@ -1,7 +1,8 @@
-// The driver of a transaction that is sent as a whole: every statement gets the same connection at once, where Kysely's own
-// transactions wait for each statement's answer before the next. The end is sent by whoever opened it. Used by both
-// backends' `together`. A statement that is asked for after an answer has come waited for it, and is refused whether or
-// not the end is on its way already: what works must not depend on which of the two was faster.
+// The driver of a transaction that is sent as a whole: every statement gets the same connection at
+// once, where Kysely's own transactions wait for each statement's answer before the next. Whoever
+// opened the transaction sends its end. A statement that is asked for after an answer has come has
+// waited for that answer, and is refused whether or not the end is already on its way: success must
+// not depend on which of the two was faster. Called by postgres.ts and sqlite.ts.
 
 import type { DatabaseConnection, Driver } from 'kysely';
 

@@ -1,7 +1,8 @@
-// The tables as TypeScript sees them, for Kysely: ids are lower-case UUID text, byte strings are Uint8Array, every
-// number is an integer and a time is milliseconds UTC. The truth is migrations/*/0001_start.sql; a test compares the
-// two, column by column. The sets below say at run time which columns hold ids and bytes: ids are 16-byte blobs on
-// SQLite and are converted by these names (id-plugin.ts), never by what a value looks like.
+// The tables as TypeScript sees them, for Kysely: ids are lower-case UUID text, byte strings are
+// Uint8Array, every number is an integer and a time is milliseconds UTC. The truth is
+// migrations/*/0001_start.sql; a test compares the two, column by column. The sets below say at run
+// time which columns hold ids and bytes: ids are 16-byte blobs on SQLite and are converted by these
+// names (id-plugin.ts), never by the look of a value.
 
 import type { FindingStatus, UploadFault, UploadState } from '@muster/contract';
 import type {
@@ -69,7 +70,7 @@ export interface RunnerTable {
   region: string | null;
   reported: string | null;
   reported_at: number | null;
-  /** Its last sign of life came with a key that may not take commands. */
+  /** Whether the runner's last sign of life came with a key that may not take commands. */
   is_ci: Flag;
   clock_skew_ms: number | null;
   installation: string | null;
@@ -125,7 +126,10 @@ export interface UploadTable {
   command_id: string | null;
   state: UploadState;
   attempt: number;
-  /** The newest attempt that committed a batch: a stalled upload is told by the attempts since. */
+  /**
+   * The newest attempt that committed a batch: the attempts since then tell whether an upload is
+   * stalled.
+   */
   progress_attempt: number;
   lease_until: number | null;
   lease_holder: string | null;
@@ -144,9 +148,9 @@ export interface UploadTable {
   problem: string | null;
   /** Why the newest attempt ended without a result. */
   fault: UploadFault | null;
-  /** Since then only the receipt is left. */
+  /** The time since which only the receipt is left. */
   raw_deleted_at: number | null;
-  /** 1: it only asks what would become of the report (/ingest/validate). */
+  /** 1: a dry run, which only asks what would become of the report (/ingest/validate). */
   rehearsal: Flag;
   clean_scan: Flag;
 }
@@ -362,7 +366,10 @@ export type TableName = keyof Tables;
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-/** Columns that hold a UUID: `uuid` on PostgreSQL, 16-byte blobs on SQLite (installation.id, a number, is left alone). */
+/**
+ * Columns that hold a UUID: `uuid` on PostgreSQL, 16-byte blobs on SQLite (installation.id, a
+ * number, is left alone).
+ */
 export const ID_COLUMNS = names(
   `tenant_id id runner_id holder_id command_id upload_id created_upload_id last_upload_id
     holder_upload_id asset_id from_asset_id to_asset_id ref_id default_ref_id finding_id`,
@@ -377,7 +384,10 @@ export const BYTES_COLUMNS = names(
     secret_hash sha256`,
 );
 
-/** Whether this is one of ID_COLUMNS or an alias that ends in one (`source_asset_id`), and none of the text columns. */
+/**
+ * Whether this is one of ID_COLUMNS or an alias that ends in one (`source_asset_id`), and none of
+ * the text columns.
+ */
 export function isIdColumn(name: string): boolean {
   if (ID_COLUMNS.has(name)) return true;
   return name.endsWith('_id') && !TEXT_ID_COLUMNS.has(name);

@@ -1,14 +1,14 @@
-// What a column may be given and what it may give back, the same on both databases: text, integers that a number
-// holds exactly, byte strings and null. PostgreSQL refuses NUL characters and half surrogate pairs in text, SQLite
-// would keep or mangle them; both refuse them here, so that a test on one backend speaks for the other.
-// Called for every parameter by both drivers.
+// What may be stored in a column and read from it, the same on both databases: text, integers that
+// a number holds exactly, byte strings and null. PostgreSQL refuses NUL characters and half
+// surrogate pairs in text, SQLite would keep or mangle them; here both databases refuse them, so
+// that a test on one backend speaks for the other. Both drivers check every parameter here.
 
 /** A value that both databases can store and give back unchanged. */
 export type StoredValue = string | number | Uint8Array | null;
 
 /**
- * Asserts that `value` can be stored. Throws a TypeError or RangeError that names the kind of value, never the value
- * itself: it could be a secret.
+ * Asserts that `value` can be stored. Throws a TypeError or RangeError that names the kind of
+ * value, never the value itself: it could be a secret.
  */
 export function assertStorable(value: unknown): asserts value is StoredValue {
   if (value === null || value instanceof Uint8Array) return;
@@ -25,7 +25,10 @@ export function assertStorable(value: unknown): asserts value is StoredValue {
   throw new TypeError(`a value of type ${typeof value} is not stored`);
 }
 
-/** The number that a decimal text stands for. Throws a RangeError where a number would not hold it exactly. */
+/**
+ * The number that a decimal text stands for. Throws a RangeError where a number would not hold it
+ * exactly.
+ */
 export function exactNumber(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {

@@ -1,5 +1,6 @@
-// From a heartbeat's JSON to what is kept of it: lenient on both eras of the protocol (RP §4.1). A member of the
-// wrong type is left out and named in `ignored`, so that the operator sees it; the call itself never fails for it.
+// Turns a heartbeat's JSON into the members that are kept, leniently for both eras of the protocol
+// (RP §4.1). A member of the wrong type is left out and named in `ignored`, so that the operator
+// sees it; it never makes the call fail.
 
 import { limits } from '@muster/contract';
 
@@ -24,7 +25,7 @@ const array =
   (value) =>
     Array.isArray(value) && value.length <= items;
 
-/** RFC 3339 with a zone: what it is without one, nobody knows. */
+/** RFC 3339 with a zone: without one, nobody knows which time is meant. */
 const time: Check = (value) =>
   typeof value === 'string' &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value) &&
@@ -78,9 +79,9 @@ export interface HeartbeatReport {
   readonly ignored: readonly string[];
   readonly isProbe: boolean;
   readonly saysStopped: boolean;
-  /** When it was sent, by the runner's own clock. */
+  /** The time at which the heartbeat was sent, by the runner's own clock. */
   readonly sentAtMs: number | null;
-  /** Ids of the commands it executes, when it lists them. */
+  /** The ids of the commands that the runner executes; null: it doesn't list them. */
   readonly running: readonly string[] | null;
 }
 
@@ -93,7 +94,10 @@ const EMPTY: HeartbeatReport = {
   running: null,
 };
 
-/** `null` (an empty body) is a bare sign of life. Returns null when the body is no object. */
+/**
+ * Reads a heartbeat. `null` (an empty body) is a bare sign of life. Returns null when the body is
+ * no object.
+ */
 export function decodeHeartbeat(body: unknown): HeartbeatReport | null {
   if (body === null || body === undefined) return EMPTY;
   if (typeof body !== 'object' || Array.isArray(body)) return null;
@@ -118,8 +122,9 @@ export function decodeHeartbeat(body: unknown): HeartbeatReport | null {
 }
 
 /**
- * Newer members beside older ones, put into `reported` itself because each heartbeat does it: what is absent overwrites
- * nothing (contract §3). Names are those of MEMBERS only.
+ * Puts the members of a heartbeat into `reported`. Absent members overwrite nothing (contract §3).
+ * Names are those of MEMBERS only. `reported` is changed in place, because every heartbeat does
+ * this.
  */
 export function mergeReported(reported: Record<string, unknown>, now: HeartbeatReport): void {
   Object.assign(reported, now.members);
@@ -128,12 +133,15 @@ export function mergeReported(reported: Record<string, unknown>, now: HeartbeatR
   if ('too_large' in reported) delete reported['too_large'];
 }
 
-/** What goes first when a report is too large: nothing that decides who may take a command. */
+/**
+ * The members that are dropped first when a report is too large: none of them decides who may take
+ * a command.
+ */
 const BULKY = ['content', 'config_report', 'local_policy', 'control', 'outbox', 'queue', 'sensor'];
 
 /**
- * What was reported as it is stored: when it is more than limits.heartbeatReportedBytesMax of JSON, without its bulky
- * members, one after the other, and then its core only.
+ * The report as it is stored. A report of more than limits.heartbeatReportedBytesMax of JSON loses
+ * its bulky members, one after the other, and then everything but its core.
  */
 export function storedReport(reported: Readonly<Record<string, unknown>>): {
   readonly kept: Record<string, unknown>;

@@ -1,4 +1,5 @@
-// POST /heartbeat.
+// POST /heartbeat: hands the request to the story in heartbeat.ts and sends its reply. The handler
+// only translates.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,5 @@
-// POST /heartbeat: a sign of life, the runner's own words kept, and the doorbell (contract §3, RP §4.3).
+// POST /heartbeat: takes a sign of life, keeps what the runner reports of itself, and rings the
+// doorbell when work waits (contract §3, RP §4.3).
 
 import type { HeartbeatReply } from '@muster/contract';
 import type { PendingSummary } from '../commands/pending-summary.ts';
@@ -14,7 +15,7 @@ export interface HeartbeatDeps {
   readonly pendingSummary: PendingSummary;
   readonly pace: Pace;
   readonly metrics: MetricBook;
-  /** Digest of what the server governs for this runner; 16 hex digits. */
+  /** Digest of the settings that the server governs for this runner; 16 hex digits. */
   readonly configVersion: string;
 }
 
@@ -38,10 +39,10 @@ export async function heartbeat(
   const work = await deps.pendingSummary.workOf(caller.tenantId, caller.runnerId);
   const mayClaim = !caller.paused && caller.scopes.includes('commands');
   const waiting = work.pending > 0 && mayClaim;
-  // What a client keeps ignoring still waits for it, but nobody hurries for it.
+  // A command that the client keeps ignoring still waits for it, but is no reason to hurry.
   const hurry = work.wanted > 0 && mayClaim;
   const advised = waiting || doorbell ? deps.pace.next(caller.runnerId, hurry) : null;
-  // Only those who announce the doorbell do as advised (RP §4.3).
+  // Only clients that announce the doorbell follow the advice (RP §4.3).
   const advisedMs = doorbell && advised !== null ? advised * 1000 : null;
   await deps.presence.beat(caller.tenantId, caller.runnerId, report, advisedMs);
   deps.metrics.sample(caller.tenantId, caller.runnerId, report);

@@ -1,25 +1,29 @@
-// From what heartbeats say of the installation they come from (`instance_id`, `hostname`, and the boot that
-// `uptime_seconds` tells) to whether one identity is used by two at once (contract §3). Each is known by the span from its
-// first sighting to its last, so it doesn't matter in which order nodes learn of sightings. Of two whose spans overlap,
-// none took the place of the other: nothing that was replaced comes back.
+// Decides whether two installations use one identity at once (contract §3), from what heartbeats
+// say of the installation they come from: `instance_id`, `hostname`, and the boot time that
+// `uptime_seconds` gives. Each installation is known by the span from its first sighting to its
+// last, so the order in which nodes learn of sightings doesn't matter. When two spans overlap,
+// neither installation replaced the other: a replaced installation doesn't come back.
 
 export interface Installation {
   readonly instanceId: string | null;
   readonly hostname: string | null;
-  /** When its process began, by our clock. */
+  /** The time at which the installation's process began, by our clock. */
   readonly bootMs: number | null;
-  /** Its sightings, none of them later than two heartbeats after the one before. */
+  /** The span of its sightings. Each came at most two heartbeats after the one before. */
   readonly firstHeardAtMs: number;
   readonly heardAtMs: number;
 }
 
-/** Boots that differ by less are the same: heartbeats can be on their way for as long as clients wait (RP §2.7: 30 s). */
+/**
+ * Boot times that differ by less are the same: heartbeats can be on their way for as long as
+ * clients wait (RP §2.7: 30 s).
+ */
 const BOOT_TOLERANCE_MS = 60_000;
 
 /** More than a few clones tell nothing more. */
 const INSTALLATIONS_MAX = 8;
 
-/** Null: the heartbeat names none of its marks. */
+/** Null: the heartbeat names none of the three marks. */
 export function installationOf(
   members: Readonly<Record<string, unknown>>,
   nowMs: number,
@@ -33,7 +37,7 @@ export function installationOf(
   return { ...marks, firstHeardAtMs: nowMs, heardAtMs: nowMs };
 }
 
-/** Nothing that both name tells them apart. */
+/** Whether the two are one installation: no mark that both name differs. */
 function areOne(a: Installation, b: Installation): boolean {
   const differ = (x: string | null, y: string | null): boolean =>
     x !== null && y !== null && x !== y;
@@ -49,8 +53,9 @@ const wereAtOnce = (a: Installation, b: Installation): boolean =>
   a.heardAtMs > b.firstHeardAtMs && b.heardAtMs > a.firstHeardAtMs;
 
 /**
- * Takes in one sighting, or the span of them that another node knows; a repeat changes nothing. `known` is the newest
- * first. `isCloned`: by what was added, two were at work within `windowMs`.
+ * Takes in one sighting, or a span of sightings that another node knows; a repeat changes nothing.
+ * `known` stands newest first. `isCloned`: the addition shows that two installations were at work
+ * within `windowMs`.
  */
 export function hear(
   known: readonly Installation[],
@@ -78,8 +83,9 @@ export function hear(
 }
 
 /**
- * Clock skew, by the times that heartbeats were sent at: positive when the runner's clock is ahead. A delay on the way
- * makes a sample smaller, never larger, so the largest of the last few is the truest.
+ * Clock skew, from the times at which heartbeats were sent; positive when the runner's clock is
+ * ahead. A delay on the way makes a sample smaller, never larger, so the largest of the last few
+ * samples is the truest.
  */
 export const SKEW_SAMPLES = 5;
 

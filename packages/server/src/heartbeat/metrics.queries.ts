@@ -1,4 +1,5 @@
-// SQL of the metric series: rows are merged under a lock, read by runner, and taken by age.
+// SQL of the metric series: rows are merged under a lock, read by runner, and taken by age. A row
+// is known by its tenant, runner, step and start.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
@@ -8,12 +9,15 @@ import type { RunnerMetricsTable } from '../db/tables.ts';
 export type StoredMetrics = Selectable<RunnerMetricsTable>;
 type RowKey = Omit<StoredMetrics, 'samples'>;
 
-/** Rows with the same tenant, step and start are read by one statement. */
+/** Groups the rows: rows with the same tenant, step and start are read by one statement. */
 const groups = <Row extends RowKey>(rows: readonly Row[]): Row[][] => [
   ...Map.groupBy(rows, (row) => `${row.tenant_id} ${row.step_ms} ${row.starts_at}`).values(),
 ];
 
-/** Makes the rows that are missing, empty, and locks them all; gives what is stored. Inside a transaction. */
+/**
+ * Inserts missing rows as empty ones and locks all of the rows. Returns what is stored. Inside a
+ * transaction.
+ */
 export async function lockMetricRows(db: Db, rows: readonly RowKey[]): Promise<StoredMetrics[]> {
   const empty = rows.map((row) => ({ ...row, samples: '{}' }));
   const columns = ['tenant_id', 'runner_id', 'step_ms', 'starts_at'] as const;
@@ -40,7 +44,10 @@ export async function saveMetricRows(db: Db, rows: readonly StoredMetrics[]): Pr
   await updateRows(db, 'runner_metrics', key, rows);
 }
 
-/** The oldest rows of a level that began before `beforeMs`; those that another node has in work are passed over. */
+/**
+ * Takes the oldest rows of a level that began before `beforeMs`. Rows that another node has locked
+ * are passed over.
+ */
 export async function takeOldMetrics(
   db: Db,
   stepMs: number,

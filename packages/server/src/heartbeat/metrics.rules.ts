@@ -1,5 +1,6 @@
-// Metric series (contract §3): from the numbers in a heartbeat to packed rows, from rows to coarser rows with age, and
-// from rows of all ages to the points of a chart. A datum is in one level only: what is folded leaves the finer one.
+// Metric series (contract §3): turns the numbers of a heartbeat into packed rows, folds rows into
+// coarser rows as they age, and makes the points of a chart from rows of all ages. A datum is in
+// one level only: when it is folded, it leaves the finer level.
 
 import { isoTime } from '../lib/iso-time.ts';
 import { RUNNER_METRICS, type RunnerMetric, type RunnerMetrics } from '@muster/contract';
@@ -8,11 +9,14 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export interface Level {
-  /** What one point stands for. */
+  /** The time that one point stands for. */
   readonly stepMs: number;
-  /** Points in one row. A row of one level spans one step of the next at most, so it folds into one point. */
+  /**
+   * Points in one row. A row of one level spans one step of the next level at most, so it folds
+   * into one point.
+   */
   readonly slots: number;
-  /** Older rows are folded into the next level, those of the last are removed. */
+  /** Older rows are folded into the next level; those of the last level are removed. */
   readonly keepMs: number;
 }
 
@@ -23,7 +27,7 @@ export const LEVELS = [
   { stepMs: DAY_MS, slots: 30, keepMs: 400 * DAY_MS },
 ] as const satisfies readonly Level[];
 
-/** One value; or mean, maximum and how many values they stand for; or nothing. */
+/** One value; or mean, maximum and the number of values they stand for; or nothing. */
 export type Point = number | readonly [mean: number, max: number, count: number] | null;
 export type Samples = Partial<Record<RunnerMetric, Point[]>>;
 
@@ -40,7 +44,7 @@ export const rowStart = (level: Level, atMs: number): number =>
 const isNumber = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value);
 
-/** The numbers of a heartbeat that are kept; null: it has none. */
+/** The numbers of a heartbeat that are kept; null: the heartbeat has none. */
 export function measured(
   members: Readonly<Record<string, unknown>>,
 ): Partial<Record<RunnerMetric, number>> | null {
@@ -77,7 +81,7 @@ const meanOf = (point: Exclude<Point, null>): number => (isNumber(point) ? point
 const maxOf = (point: Exclude<Point, null>): number => (isNumber(point) ? point : point[1]);
 const countOf = (point: Exclude<Point, null>): number => (isNumber(point) ? 1 : point[2]);
 
-/** One point for several; means are weighted by what they stand for. */
+/** Joins several points into one; a mean is weighted by the number of values it stands for. */
 export function joined(points: readonly Point[]): Point {
   const present = points.filter((point) => point !== null);
   const [first] = present;
@@ -85,12 +89,12 @@ export function joined(points: readonly Point[]): Point {
   if (present.length === 1) return first;
   const count = present.reduce<number>((sum, point) => sum + countOf(point), 0);
   const total = present.reduce<number>((sum, point) => sum + meanOf(point) * countOf(point), 0);
-  // Three decimals are finer than any of these is measured, and keep rows short.
+  // No metric is measured more finely than three decimals, and they keep rows short.
   const mean = Math.round((total / count) * 1000) / 1000;
   return [mean, Math.max(...present.map(maxOf)), count];
 }
 
-/** Two rows of the same start, from two nodes or from before and after a restart. */
+/** Merges two rows with the same start, from two nodes or from before and after a restart. */
 export function merged(a: Samples, b: Samples): Samples {
   const result: Samples = {};
   for (const metric of RUNNER_METRICS) {
@@ -102,7 +106,7 @@ export function merged(a: Samples, b: Samples): Samples {
   return result;
 }
 
-/** A whole row as one point of the coarser level's row. */
+/** Folds a whole row into one point of the coarser level's row. */
 export function folded(row: MetricRow, into: Level): MetricRow {
   const startsAtMs = rowStart(into, row.startsAtMs);
   const slot = Math.floor((row.startsAtMs - startsAtMs) / into.stepMs);
@@ -126,7 +130,7 @@ export interface ChartPlan {
 /** Steps that people read easily. */
 const STEPS_S = [60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800];
 
-/** The smallest of them that gives at most `points` points. */
+/** The smallest of these steps that gives at most `points` points. */
 export function easyStepMs(durationMs: number, points: number): number {
   const step = STEPS_S.find((seconds) => durationMs / (seconds * 1000) <= points);
   return (step ?? Math.ceil(durationMs / points / DAY_MS) * 86_400) * 1000;

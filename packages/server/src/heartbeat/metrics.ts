@@ -1,5 +1,6 @@
-// Metric series of runners: gathered in memory by the minute, written once for each runner and quarter of an hour with
-// the flush of presence, thinned with age by upkeep, read for charts. A crash costs at most the open quarter.
+// Metric series of runners: gathered in memory by the minute, written once for each runner and
+// quarter of an hour with the flush of presence, thinned with age by upkeep, read for charts. A
+// crash costs at most the open quarter.
 
 import { limits, type RunnerMetrics } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
@@ -31,9 +32,15 @@ import {
   spanMs,
 } from './metrics.rules.ts';
 
-/** Rows that one flush writes: a whole fleet ends its quarter at once, and must not stall the flush. */
+/**
+ * Rows that one flush writes: the quarter of a whole fleet ends at once, and must not stall the
+ * flush.
+ */
 const ROWS_PER_FLUSH = 500;
-/** Rows that one transaction folds, and how many of those one round of upkeep makes for each level. */
+/**
+ * Rows that one transaction folds, and the number of such steps in one round of upkeep for each
+ * level.
+ */
 const ROWS_PER_STEP = 200;
 const STEPS_PER_ROUND = 20;
 
@@ -41,7 +48,7 @@ interface Gathered {
   readonly tenantId: TenantId;
   readonly runnerId: RunnerId;
   readonly row: MetricRow;
-  /** The last one that has its values, since the epoch. */
+  /** The last minute whose values the row has, in minutes since the epoch. */
   minute: number;
 }
 
@@ -58,7 +65,10 @@ export class MetricBook {
     this.#clock = clock;
   }
 
-  /** The numbers of a heartbeat; the first of a minute that has any counts, the others cost nothing. */
+  /**
+   * Gathers the numbers of a heartbeat. The first heartbeat of a minute that has numbers counts;
+   * the others cost nothing.
+   */
   sample(tenantId: TenantId, runnerId: RunnerId, report: HeartbeatReport): void {
     const nowMs = this.#clock.nowMs();
     const minute = Math.floor(nowMs / MINUTES.stepMs);
@@ -76,7 +86,10 @@ export class MetricBook {
     put(gathered.row, nowMs, values);
   }
 
-  /** Writes rows whose quarter has ended, a bounded number; `all`: the open ones as well, at the end. */
+  /**
+   * Writes a bounded number of rows whose quarter has ended. `all`: writes every row, the open ones
+   * as well; used at the end.
+   */
   async flush(all = false): Promise<void> {
     const presentMs = rowStart(MINUTES, this.#clock.nowMs());
     for (const [runnerId, gathered] of this.#open) {
@@ -97,7 +110,7 @@ export class MetricBook {
     } while (all);
   }
 
-  /** What is in memory of this runner. */
+  /** This runner's rows that are still in memory. */
   gatheredOf(runnerId: string): MetricRow[] {
     const open = this.#open.get(runnerId as RunnerId);
     const ended = this.#ended.filter((gathered) => gathered.runnerId === runnerId);
@@ -116,7 +129,10 @@ const storedRow = ({ tenantId, runnerId, row }: Gathered): StoredMetrics => ({
 const keyOf = (row: StoredMetrics): string =>
   `${row.tenant_id} ${row.runner_id} ${row.step_ms} ${row.starts_at}`;
 
-/** Adds to what is stored, instead of replacing it: another node, or this one before a restart, has its part in it. */
+/**
+ * Adds the rows to what is stored, instead of replacing it: another node, or this one before a
+ * restart, wrote its part.
+ */
 async function mergeInto(tx: Db, rows: readonly StoredMetrics[]): Promise<void> {
   const byKey = new Map<string, StoredMetrics>();
   for (const row of rows) {
@@ -137,7 +153,10 @@ const sum = (a: StoredMetrics, b: StoredMetrics): StoredMetrics => ({
   ),
 });
 
-/** Folds what is too old for its level into the next, in small steps; removes what is too old for the last. */
+/**
+ * Folds rows that are too old for their level into the next level, in small steps; removes rows
+ * that are too old for the last level.
+ */
 export async function thinMetrics(database: Database, clock: Clock): Promise<void> {
   for (const [at, level] of LEVELS.entries()) {
     const next: Level | undefined = LEVELS[at + 1];
@@ -177,7 +196,10 @@ export interface ChartQuery {
 
 const DAY_MS = 86_400_000;
 
-/** The chart of one runner, which the caller has found. Problem: invalid_parameter. */
+/**
+ * The chart of one runner; the caller has made sure that the runner exists. Problem:
+ * invalid_parameter.
+ */
 export async function chartMetrics(
   database: Database,
   clock: Clock,

@@ -1,5 +1,6 @@
-// The server's pace: who is asked back when. This node books each advised heartbeat in its second and gives out the
-// quietest one, so that a fleet is spread evenly instead of marching in step. Losing the bookings costs evenness only.
+// The server's pace: decides when each runner is asked back. This node books each advised heartbeat
+// in its second and gives out the quietest second, so that a fleet is spread evenly instead of
+// marching in step. Losing the bookings costs evenness only.
 
 import { limits } from '@muster/contract';
 import type { Clock } from '../lib/clock.ts';
@@ -11,13 +12,14 @@ export class Pace {
   readonly #clock: Clock;
   readonly #load: () => number;
   readonly #draw: () => number;
-  /** Runner → the second, since the epoch, at which it is expected. */
+  /** For each runner, the second, since the epoch, at which its heartbeat is expected. */
   readonly #due = new Map<RunnerId, number>();
   readonly #booked = new Map<number, number>();
   #sweptAt = 0;
 
   /**
-   * `load`: by how much paces slow down now, 1 at ease (loadFactor in presence.rules.ts). `draw`: chance, from 0 to below 1.
+   * `load`: the factor by which paces slow down now, 1 at ease (loadFactor in presence.rules.ts).
+   * `draw`: chance, from 0 to below 1.
    */
   constructor(clock: Clock, load: () => number, draw: () => number = chance) {
     this.#clock = clock;
@@ -45,7 +47,7 @@ export class Pace {
     else this.#booked.delete(second);
   }
 
-  /** Once a minute: who didn't come back within the slowest pace is unknown again. */
+  /** Once a minute: a runner that didn't come back within the slowest pace is unknown again. */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < 60) return;
     this.#sweptAt = now;

@@ -1,5 +1,6 @@
-// What a node remembers of one runner between two flushes: taken in from heartbeats, and printed as rows. The entry is
-// changed in place, because it is asked for with every call. Called by presence.ts.
+// The memory of one runner that a node keeps between two flushes: heartbeats are taken in, and rows
+// are printed from it. An entry is changed in place, because every call of the runner needs it.
+// Called by presence.ts.
 
 import { limits } from '@muster/contract';
 import type { TenantId } from '../lib/ids.ts';
@@ -20,7 +21,7 @@ export interface Entry {
   lastSeenMs: number;
   lastBeatMs: number | null;
   intervalMs: number;
-  /** What the interval is measured by, as it was when the last heartbeat came. */
+  /** The values by which the interval is measured, as they were when the last heartbeat came. */
   measured: {
     readonly knownMs: number;
     readonly previousBeatMs: number | null;
@@ -33,9 +34,12 @@ export interface Entry {
   /** Newest first. */
   installations: readonly Installation[];
   clonedUntilMs: number | null;
-  /** What its last heartbeats told of its clock: sent − arrived, milliseconds. */
+  /** The clock skew of the runner's last heartbeats: sent − arrived, milliseconds. */
   skewSamples: readonly number[];
-  /** Only what this node heard itself may overwrite what is stored: another node may know newer things. */
+  /**
+   * Only what this node heard itself may overwrite what is stored: another node may know newer
+   * things.
+   */
   beatSinceFlush: boolean;
   dirty: boolean;
 }
@@ -43,7 +47,10 @@ export interface Entry {
 const parsed = <T>(text: string | null, otherwise: T): T =>
   text === null ? otherwise : (JSON.parse(text) as T);
 
-/** From the stored row; `undefined`: the runner is gone, and what is written for it finds nothing. */
+/**
+ * Makes the entry from the stored row. `undefined`: the runner is gone, and later writes for it
+ * find no row.
+ */
 export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, nowMs: number): Entry {
   const installation = parsed<Installation | null>(row?.installation ?? null, null);
   const reported = parsed<Record<string, unknown>>(row?.reported ?? null, {});
@@ -68,7 +75,10 @@ export function entryOf(tenantId: TenantId, row: StoredPresence | undefined, now
   };
 }
 
-/** A heartbeat. `advisedMs`: when the next one was asked for, if the runner does as advised. */
+/**
+ * Takes in the time of a heartbeat. `advisedMs`: the advised time to the next one; null when the
+ * runner doesn't follow advice.
+ */
 export function beaten(entry: Entry, nowMs: number, advisedMs: number | null): void {
   const { intervalMs: knownMs, lastBeatMs: previousBeatMs } = entry;
   entry.measured = { knownMs, previousBeatMs, advisedMs };
@@ -77,19 +87,20 @@ export function beaten(entry: Entry, nowMs: number, advisedMs: number | null): v
 }
 
 /**
- * `elsewhereMs`: when any node heard its newest heartbeat, as stored. A balancer may send every third one here: the gap
- * begins with the one before, wherever it came. Repeating it changes nothing.
+ * Measures the interval. `elsewhereMs`: the stored time at which any node heard the runner's newest
+ * heartbeat. A balancer may send every third heartbeat here: the gap begins with the previous one,
+ * wherever it arrived. A repeat changes nothing.
  */
 function measure(entry: Entry, elsewhereMs: number): void {
   if (entry.measured === null || entry.lastBeatMs === null) return;
   const { knownMs, previousBeatMs, advisedMs } = entry.measured;
   const gapMs =
     previousBeatMs === null ? 0 : entry.lastBeatMs - Math.max(previousBeatMs, elsewhereMs);
-  // Another node heard it after this one: how many came between isn't stored.
+  // Another node heard the runner after this heartbeat: how many came in between isn't stored.
   entry.intervalMs = expectedIntervalMs(knownMs, gapMs > 0 ? gapMs : null, advisedMs);
 }
 
-/** The clock was set back: times that it said before mean nothing now. */
+/** The clock was set back: times that it gave before mean nothing now. */
 export function retryOrFail(entry: Entry, nowMs: number): void {
   entry.lastSeenMs = Math.min(entry.lastSeenMs, nowMs);
   entry.lastBeatMs = null;
@@ -103,7 +114,8 @@ export function note(entry: Entry, report: HeartbeatReport, nowMs: number): void
   if (Object.keys(report.members).length === 0 && report.ignored.length === 0) return;
   mergeReported(entry.reported, report);
   entry.running = report.running;
-  // Whether it lists what it runs is told by its last heartbeat alone: after a downgrade it lists nothing any more.
+  // Only the last heartbeat tells whether the runner lists its running commands: after a downgrade
+  // it no longer lists them.
   if (report.running === null && 'running' in entry.reported) delete entry.reported['running'];
   entry.reportedAtMs = nowMs;
   entry.beatSinceFlush = true;
@@ -111,7 +123,7 @@ export function note(entry: Entry, report: HeartbeatReport, nowMs: number): void
     const samples = [report.sentAtMs - nowMs, ...entry.skewSamples];
     entry.skewSamples = samples.slice(0, SKEW_SAMPLES);
   }
-  // One key of a pipeline serves many jobs at once, by intention.
+  // One key of a pipeline serves many jobs at once, on purpose.
   const installation = entry.isCi ? null : installationOf(report.members, nowMs);
   if (installation !== null) sighted(entry, installation);
 }
@@ -123,7 +135,10 @@ function sighted(entry: Entry, installation: Installation): void {
   if (isCloned) entry.clonedUntilMs = later(entry.clonedUntilMs, installation.heardAtMs + windowMs);
 }
 
-/** Takes in what any node stored of its last heartbeat, after one that came here. May be repeated. */
+/**
+ * Takes in what any node stored of the runner's last heartbeat, after a heartbeat that came here.
+ * May be repeated.
+ */
 export function heardElsewhere(entry: Entry, stored: HeardRow): void {
   const installation = parsed<Installation | null>(stored.installation, null);
   if (installation !== null && entry.installations.length > 0) sighted(entry, installation);
@@ -151,7 +166,7 @@ export function beatRow(item: Item): BeatRow {
     const value = entry.reported[name];
     return typeof value === 'string' ? value : null;
   };
-  // The newest is what other nodes are told.
+  // Other nodes are told the newest installation only.
   const installation = entry.installations[0] ?? null;
   const { kept, text: reported } = storedReport(entry.reported);
   entry.reported = kept;

@@ -1,4 +1,5 @@
-// SQL of presence: what was last known, the flush, changes of state.
+// SQL of presence: reads what was last known, writes the flush, and writes changes of state. A
+// value with a later date stays, unless a clock that was set back since had written it.
 
 import type { Db } from '../db/db.ts';
 import { forUpdate, isAmong, skipLocked, updateRows } from '../db/dialect.ts';
@@ -27,7 +28,10 @@ export async function readPresence(
     .executeTakeFirst();
 }
 
-/** A change of state, written at once. Zero: it was so already. A later sign of life, seen elsewhere, stays. */
+/**
+ * Writes a change of state at once. Returns zero when the state was already so. A later sign of
+ * life, seen by another node, stays.
+ */
 export async function setPresence(
   db: Db,
   tenantId: string,
@@ -86,9 +90,10 @@ const REPORT_COLUMNS = [
 ] as const;
 
 /**
- * The flush: one statement for those who beat since the last, one for those who only called. Several nodes flush the
- * same runners, so nothing goes back: what is stored with a later date stays. The caller holds their locks (lockHeard).
- * Returns how many rows were found.
+ * Writes the flush: one statement for runners that sent a heartbeat since the last flush, one for
+ * runners that only made other calls. Several nodes flush the same runners, so nothing goes back:
+ * stored values with a later date stay. The caller holds the locks of the rows (lockHeard). Returns
+ * the number of rows found.
  */
 export async function flushPresence(
   db: Db,
@@ -113,8 +118,9 @@ export interface HeardRow {
 }
 
 /**
- * What is stored of the last heartbeats of these runners, whichever node heard them. Locks the rows to the end of the
- * transaction, in the order of their ids: two nodes that flush the same runners can't each wait for the other.
+ * Reads what is stored of the last heartbeats of these runners, whichever node heard them. Locks
+ * the rows to the end of the transaction, in the order of their ids: so two nodes that flush the
+ * same runners can't each wait for the other.
  */
 export async function lockHeard(
   db: Db,
@@ -132,9 +138,10 @@ export async function lockHeard(
 }
 
 /**
- * Keys of runners that are seen to be cloned, in their grace: they live to the end of the overlap, because the other
- * installation knows nothing of the new key. One whose grace is over stays retired. The caller holds the runners
- * (lockHeard), as everybody does who waits for more while holding a runner's key.
+ * Lengthens the grace of keys whose runners are seen to be cloned: the old key lives to the end of
+ * the overlap, because the other installation knows nothing of the new key. A key whose grace is
+ * over stays retired. The caller has locked the runners (lockHeard), as does everybody who waits
+ * for more while holding a runner's key.
  */
 export async function lengthenGrace(
   db: Db,
@@ -161,9 +168,10 @@ export interface KeyUse {
 }
 
 /**
- * "Last used" of keys; a later use, seen by another node, stays. Keys that a proof, a renewal or a revocation has in hand
- * are passed over: an enrolment holds the key of its token while it waits for a runner, so whoever holds runners must not
- * wait for just any key. Inside a transaction. Returns the ids of the keys that were written.
+ * Writes when keys were last used; a later use, seen by another node, stays. Keys that a proof, a
+ * renewal or a revocation has locked are passed over: an enrolment holds the key of its token while
+ * it waits for a runner, so a transaction that holds runners must not wait for a key. Inside a
+ * transaction. Returns the ids of the keys that were written.
  */
 export async function flushKeyUse(db: Db, uses: readonly KeyUse[]): Promise<Set<string>> {
   const free = new Set<string>();
@@ -190,7 +198,10 @@ export async function flushKeyUse(db: Db, uses: readonly KeyUse[]): Promise<Set<
 /** Parameters of one statement; both databases take at least thirty times as many. */
 const KEYS_PER_READ = 1000;
 
-/** Runners that have been silent for longer than one of their intervals, and those heard after `aheadMs`. */
+/**
+ * Runners that have been silent for longer than one of their intervals, and runners heard after
+ * `aheadMs`.
+ */
 export async function watchedRunners(
   db: Db,
   nowMs: number,
@@ -218,7 +229,7 @@ export async function watchedRunners(
     .execute();
 }
 
-/** Guarded by what was judged: a heartbeat that came meanwhile wins. */
+/** Guarded by what was judged: a heartbeat that came in between wins. */
 export async function markSilent(
   db: Db,
   runner: { tenant_id: string; id: string; last_seen_at: number | null },
@@ -238,8 +249,8 @@ export async function markSilent(
 }
 
 /**
- * Times that were written by a clock which has been set back since, as if they were now: what is dated later would stay
- * for ever against every newer word. Zero: somebody else did it.
+ * Replaces times that lie in the future by now: a clock that has been set back since wrote them,
+ * and they would win against every newer time for ever. Returns zero when somebody else did it.
  */
 export async function bringBack(
   db: Db,

@@ -1,11 +1,13 @@
-// When a runner counts as online, late, stopped or offline, and how often it should beat (contract §3).
+// Decides when a runner counts as online, late, stopped or offline, and how often it should send a
+// heartbeat (contract §3).
 
 import { limits } from '@muster/contract';
 
 /**
- * The interval to expect: the larger of what we advised (60 s when the runner doesn't take advice) and what was
- * observed. Gaps longer than the slowest allowed pace are absences, not a pace; shrinking is gradual, growth at once.
- * The advice to hurry while work waits is an invitation: nobody is expected more often than at the idle pace.
+ * The interval to expect: the larger of the interval that we advised (60 s when the runner doesn't
+ * take advice) and the one that was observed. A gap longer than the slowest allowed pace is an
+ * absence, not a pace. The interval shrinks gradually and grows at once. The advice to hurry while
+ * work waits is an invitation: no runner is expected more often than at the idle pace.
  */
 export function expectedIntervalMs(
   knownMs: number,
@@ -20,11 +22,13 @@ export function expectedIntervalMs(
   return Math.round(Math.min(Math.max(floor, smoothed), limits.heartbeatMaxMs));
 }
 
-/** A heartbeat is late after 1.5 intervals, and a runner offline after 3, but never before 90 s. */
+/**
+ * A heartbeat is late after 1.5 intervals, and a runner is offline after 3, but never before 90 s.
+ */
 export const LATE_INTERVALS = 1.5;
 export const OFFLINE_INTERVALS = 3;
 
-/** What jitter and the coalescing of presence may add before anything is concluded. */
+/** The delay that jitter and the coalescing of presence may add before anything is concluded. */
 export const presenceSlackMs = (intervalMs: number): number =>
   Math.round(intervalMs * limits.heartbeatJitter) + 2 * limits.presenceFlushMs;
 
@@ -39,7 +43,10 @@ export function silenceVerdict(
   return silentMs > LATE_INTERVALS * intervalMs + slack ? 'late' : 'online';
 }
 
-/** What silence means for a runner: one that last came with a CI key isn't missing, its job is done. */
+/**
+ * The presence of a runner after a silence. A runner that last called with a CI key isn't missing:
+ * its job is done.
+ */
 export function presenceAfter(
   silentMs: number,
   intervalMs: number,
@@ -49,17 +56,28 @@ export function presenceAfter(
   return isCi && verdict !== 'online' ? 'stopped' : verdict;
 }
 
-/** Two heartbeats: what was heard longer ago is history, not another installation at work. */
+/**
+ * Two heartbeats: an installation heard longer ago is history, not another installation at work.
+ */
 export const twoBeatsMs = (intervalMs: number): number =>
   2 * intervalMs + presenceSlackMs(intervalMs);
 
-/** A flush of presence that takes longer, or an event loop that lags by more, means that the server is under load. */
+/**
+ * A flush of presence that takes longer, or an event loop that lags by more, means that the server
+ * is under load.
+ */
 const EASY_FLUSH_MS = 1000;
 const EASY_LAG_MS = 100;
-/** Two minutes between heartbeats at most: beyond that, a dead runner would be noticed too late. */
+/**
+ * Two minutes between heartbeats at most: with a longer pace, a dead runner would be noticed too
+ * late.
+ */
 const LOAD_MAX = 4;
 
-/** By how much all paces slow down: 1 at ease, and in proportion to what takes too long, up to 4. */
+/**
+ * The factor by which all paces slow down: 1 at ease, and in proportion to what takes too long, up
+ * to 4.
+ */
 export function loadFactor(flushMs: number, lagMs: number): number {
   return Math.min(Math.max(flushMs / EASY_FLUSH_MS, lagMs / EASY_LAG_MS, 1), LOAD_MAX);
 }
@@ -70,9 +88,9 @@ export interface Window {
 }
 
 /**
- * Between which seconds from now the next heartbeat may be asked for: idle 30, work waiting 5, under load longer, each
- * ±10 %. A runner that this node doesn't know yet may be asked back from half of that: when a whole fleet reconnects at
- * once, that is what spreads it.
+ * The seconds from now between which the next heartbeat may be asked for: idle 30, work waiting 5,
+ * longer under load, each ±10 %. For a runner that this node doesn't know yet the window begins at
+ * half of that: this spreads a whole fleet that reconnects at once.
  */
 export function paceWindow(workWaiting: boolean, isKnown: boolean, load: number): Window {
   const base = (workWaiting ? limits.heartbeatBusyMs : limits.heartbeatIdleMs) * load;
@@ -84,7 +102,10 @@ export function paceWindow(workWaiting: boolean, isKnown: boolean, load: number)
   };
 }
 
-/** The second of the window at which the fewest heartbeats are expected; of several, by chance in [0, 1). */
+/**
+ * The second of the window at which the fewest heartbeats are expected; of several such seconds,
+ * one by chance in [0, 1).
+ */
 export function quietestSecond(
   { fromSeconds, toSeconds }: Window,
   expected: (second: number) => number,

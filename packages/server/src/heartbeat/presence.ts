@@ -1,6 +1,7 @@
-// Who is alive. Every authenticated call is a sign of life; signs are gathered in memory and flushed in one statement
-// each limits.presenceFlushMs, changes of state are written at once. A crash costs at most one flush of liveness.
-// Several nodes may hear the same runner: what another stored later is never overwritten, nor judged as silence.
+// Knows which runners are alive. Every authenticated call is a sign of life. Signs are gathered in
+// memory and flushed in one statement every limits.presenceFlushMs; changes of state are written at
+// once. A crash costs at most one flush of liveness. Several nodes may hear the same runner: values
+// that another node stored later are never overwritten, and never judged as silence.
 
 import { limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
@@ -31,7 +32,7 @@ import {
 } from './presence.queries.ts';
 import { presenceAfter } from './presence.rules.ts';
 
-/** Who showed a sign of life since the last flush, for their leases. */
+/** A runner that showed a sign of life since the last flush; its leases are extended by it. */
 export interface Sign {
   readonly tenantId: string;
   readonly runnerId: string;
@@ -42,7 +43,10 @@ export interface Sign {
 /** A pause between two rounds longer than this means that the server itself was stalled or away. */
 const STALL_MS = 3 * limits.presenceFlushMs;
 
-/** Nodes agree on the time much better: what is dated so far ahead was written before the clock was set back. */
+/**
+ * Nodes agree on the time much better: a time this far ahead was written before the clock was set
+ * back.
+ */
 const AHEAD_MS = 60_000;
 
 /** Entries not seen for this long leave memory; the row keeps what was known. */
@@ -54,17 +58,23 @@ export class PresenceBook {
   readonly #entries = new Map<RunnerId, Entry>();
   readonly #loading = new Map<RunnerId, Promise<Entry>>();
   #rowWrites = { request: 0, flush: 0 };
-  /** "Last used" of keys, by key id, until it is written. */
+  /** For each key id, its last use, until that is written. */
   readonly #keyUses = new Map<string, KeyUse>();
   readonly #loadOf: (flushMs: number) => number;
   readonly #beingWritten = new Set<Entry>();
   #flushFailed = false;
   #load = 1;
-  /** Since when this node has been listening without a stall: silence before that proves nothing. */
+  /**
+   * The time since which this node has been listening without a stall: silence before it proves
+   * nothing.
+   */
   #listeningSinceMs: number;
   #lastRoundMs: number;
 
-  /** `loadOf`: by how much runners should slow down after a flush that took so long; asked once for each flush. */
+  /**
+   * `loadOf`: the factor by which runners should slow down after a flush that took so long; asked
+   * once for each flush.
+   */
   constructor(database: Database, clock: Clock, loadOf: (flushMs: number) => number) {
     this.#database = database;
     this.#clock = clock;
@@ -78,12 +88,15 @@ export class PresenceBook {
     return !this.#flushFailed;
   }
 
-  /** Since when this node has been listening: silence before that proves nothing. */
+  /** The time since which this node has been listening: silence before it proves nothing. */
   get listeningSinceMs(): number {
     return this.#listeningSinceMs;
   }
 
-  /** The members of its heartbeats, when this process heard some that are not in the runner's row yet. */
+  /**
+   * The members of the runner's heartbeats, when this process heard some that are not in the row
+   * yet; otherwise null.
+   */
   unwritten(runnerId: string): Readonly<Record<string, unknown>> | null {
     const entry = this.#entries.get(runnerId as RunnerId);
     if (entry === undefined) return null;
@@ -91,23 +104,29 @@ export class PresenceBook {
     return entry.beatSinceFlush || this.#beingWritten.has(entry) ? entry.reported : null;
   }
 
-  /** By how much runners should slow down, by the last flush and this thread's event loop: 1 at ease. */
+  /**
+   * The factor by which runners should slow down, by the last flush and this thread's event loop: 1
+   * at ease.
+   */
   get load(): number {
     return this.#load;
   }
 
-  /** Rows written since the last call, by what asked for it: a call of a runner, or the flush. */
+  /** Rows written since the last call, by their cause: a call of a runner, or the flush. */
   takeRowWrites(): { readonly request: number; readonly flush: number } {
     const taken = this.#rowWrites;
     this.#rowWrites = { request: 0, flush: 0 };
     return taken;
   }
 
-  /** A sign of life by any authenticated call. Writes at once only when the state changes. */
+  /**
+   * Takes in a sign of life from any authenticated call. Writes at once only when the state
+   * changes.
+   */
   async seen(tenantId: TenantId, runnerId: RunnerId, isCi: boolean): Promise<void> {
     const entry = this.#entries.get(runnerId) ?? (await this.#remember(tenantId, runnerId));
     const nowMs = this.#clock.nowMs();
-    // After a silence that counts, another node may have stored that it was noticed.
+    // After such a silence, another node may have noticed and stored the runner as late or offline.
     const isStale = presenceAfter(nowMs - entry.lastSeenMs, entry.intervalMs, false) !== 'online';
     entry.lastSeenMs = nowMs;
     entry.isCi = isCi;
@@ -115,7 +134,10 @@ export class PresenceBook {
     if (entry.presence !== 'online' || isStale) await this.#become(runnerId, entry, 'online');
   }
 
-  /** A heartbeat, after `seen`: pace, metrics, goodbye. `advisedMs`: when the next one was asked for, if it listens. */
+  /**
+   * Takes in a heartbeat, after `seen`: pace, metrics, goodbye. `advisedMs`: the advised time to
+   * the next heartbeat, if the runner follows advice.
+   */
   async beat(
     tenantId: TenantId,
     runnerId: RunnerId,
@@ -125,14 +147,17 @@ export class PresenceBook {
     const entry = this.#entries.get(runnerId) ?? (await this.#remember(tenantId, runnerId));
     const nowMs = this.#clock.nowMs();
     entry.dirty = true;
-    // A probe repeats before each scanner (RP §4.1) and says nothing of the pace.
+    // A probe is sent again before each scanner (RP §4.1) and says nothing of the pace.
     if (report.isProbe) return;
     beaten(entry, nowMs, advisedMs);
     note(entry, report, nowMs);
     if (report.saysStopped) await this.#become(runnerId, entry, 'stopped');
   }
 
-  /** Writes what was gathered. Rejects when it could not; then nothing is lost, and the next flush writes it. */
+  /**
+   * Writes what was gathered. Rejects when the write fails; then nothing is lost, and the next
+   * flush writes it.
+   */
   async flush(keyUses: readonly KeyUse[]): Promise<Sign[]> {
     const startedMs = this.#clock.monotonicMs();
     const dirty = [...this.#entries].filter(([, entry]) => entry.dirty);
@@ -162,22 +187,27 @@ export class PresenceBook {
       tenantId,
       runnerId,
       intervalMs,
-      // What it listed counts once: by another call a runner that lists says nothing of what it runs.
+      // A list of running commands counts once: other calls of a runner that lists say nothing of
+      // what it runs.
       running: running === null || beating.has(runnerId) ? running : [],
     }));
   }
 
-  /** One round of the watch, after a flush: late and offline. Time in which the server was away never counts. */
+  /**
+   * One round of the watch, after a flush: finds late and offline runners. Time in which the server
+   * was away never counts.
+   */
   async watch(): Promise<number> {
     const nowMs = this.#clock.nowMs();
-    // A clock set back also makes all differences meaningless until they are measured anew.
+    // After the clock was set back, differences of time mean nothing until they are measured anew.
     const isRetried = nowMs < this.#lastRoundMs;
     if (nowMs - this.#lastRoundMs > STALL_MS || isRetried) this.#listeningSinceMs = nowMs;
     if (isRetried) for (const entry of this.#entries.values()) retryOrFail(entry, nowMs);
     const db = this.#database.system();
     const aheadMs = nowMs + AHEAD_MS;
     const watched = await watchedRunners(this.#database.systemLists(), nowMs, aheadMs);
-    // Only now: while the database can't be read, no runner is let in either, and that is time away, too.
+    // Only now: while the database can't be read, no runner is let in either, so that time counts
+    // as away, too.
     this.#lastRoundMs = nowMs;
     let changed = 0;
     for (const runner of watched) {
@@ -186,7 +216,7 @@ export class PresenceBook {
         continue;
       }
       const entry = this.#entries.get(runner.id as RunnerId);
-      // What was heard here since the flush is not in the row yet.
+      // Signs of life that were heard here since the flush are not in the row yet.
       const heardMs = Math.max(runner.last_seen_at ?? 0, entry?.lastSeenMs ?? 0);
       const silentMs = nowMs - Math.max(heardMs, this.#listeningSinceMs);
       const intervalMs = Math.max(runner.interval_ms, entry?.intervalMs ?? 0);
@@ -221,7 +251,10 @@ export class PresenceBook {
     this.#rowWrites.flush += rows + written.size;
   }
 
-  /** What only another node heard: of two clones each may have its own, and a balancer sends each beat elsewhere. */
+  /**
+   * Takes in what other nodes heard: each of two clones may have its own node, and a balancer may
+   * send each heartbeat to another.
+   */
   async #hearOfOthers(
     tx: Db,
     dirty: readonly [RunnerId, Entry][],
@@ -238,7 +271,10 @@ export class PresenceBook {
     }
   }
 
-  /** What a clone that is noticed within the grace of a key gives it (docs/adr/0008). */
+  /**
+   * Lengthens the grace of a key when a clone of its runner is noticed within that grace
+   * (docs/adr/0008).
+   */
   async #keepForClones(
     tx: Db,
     tenantId: TenantId,

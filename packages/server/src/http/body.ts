@@ -1,5 +1,6 @@
-// Request bodies, bounded while they stream: bytes on the wire, bytes decoded, ratio, and a minimum rate instead of a
-// total time limit (contract §2). Uploads are handed on as they arrive; everything else is read whole.
+// Request bodies, bounded while they stream: bytes on the wire, bytes decoded, ratio, and a minimum
+// rate instead of a total time limit (contract §2). Uploads are handed on as they arrive;
+// everything else is read whole.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { finished, type Readable } from 'node:stream';
@@ -11,7 +12,10 @@ import { Problem } from '../lib/problem.ts';
 import { connectionEnded, earlyFault, endArrival, startArrival } from './arrival.ts';
 import { digestCheckOf } from './digest.ts';
 
-/** The one Content-Encoding of a request. Problem: unsupported_encoding, with what is understood. */
+/**
+ * The one Content-Encoding of a request. Problem: unsupported_encoding, with the encodings that are
+ * understood.
+ */
 export function encodingOf(headers: IncomingHttpHeaders): Encoding {
   const text = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   const name = text === '' ? 'identity' : text === 'x-gzip' ? 'gzip' : text;
@@ -29,8 +33,9 @@ export function encodingOf(headers: IncomingHttpHeaders): Encoding {
 }
 
 /**
- * The body as it arrives, bounded. Problems: body_too_large, slow_body, incomplete_body. The rate is judged over
- * windows of limits.bodyRateWindowMs. The connection stays, so that the caller can be answered.
+ * The body as it arrives, bounded. Problems: body_too_large, slow_body, incomplete_body. The rate
+ * is judged over windows of limits.bodyRateWindowMs. The connection stays open, so that the caller
+ * can be answered.
  */
 export async function* boundedBody(
   source: Readable,
@@ -74,7 +79,10 @@ export async function* boundedBody(
   }
 }
 
-/** Calls `fail` when the stream breaks or closes before its end. Gives the function that ends the watch. */
+/**
+ * Calls `fail` when the stream breaks or closes before its end. Returns the function that ends the
+ * watch.
+ */
 function listen(source: Readable, fail: (error: unknown) => void): () => void {
   const onError = (error: unknown): void => fail(isAborted(error) ? connectionEnded() : error);
   const onClose = (): void => (source.readableEnded ? undefined : fail(connectionEnded()));
@@ -85,11 +93,15 @@ function listen(source: Readable, fail: (error: unknown) => void): () => void {
   };
 }
 
-/** A small body with a declared length, which the parser itself enforces: no generator, no stream machinery. */
+/**
+ * Reads a small body with a declared length, which the parser itself enforces: no generator, no
+ * stream machinery.
+ */
 async function readSmall(source: Readable & { readonly complete?: boolean }): Promise<Buffer> {
   const early = earlyFault(source);
   if (early !== null) throw early;
-  // A body that came with its headers, in one segment, is there by now: nothing to wait for, nobody to watch.
+  // A body that came with its headers, in one segment, is there by now: there is nothing to wait
+  // for or to watch.
   if (source.complete === true) return (source.read() as Buffer | null) ?? EMPTY;
   return await new Promise<Buffer>((resolve, reject) => {
     const pieces: Buffer[] = [];
@@ -121,10 +133,16 @@ const EMPTY = Buffer.alloc(0);
 const joined = (pieces: readonly Buffer[]): Buffer =>
   pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
 
-/** Bodies up to this length are collected in one go. Heartbeats have about 1 KiB; a buffer of this size is nothing. */
+/**
+ * Bodies up to this length are collected in one buffer. Heartbeats have about 1 KiB; a buffer of
+ * this size costs nothing.
+ */
 const SMALL_BYTES_MAX = 64 * 1024;
 
-/** Is the length known, and small? Without a length and without chunks there is no body at all (RFC 9112 §6.3). */
+/**
+ * Whether the length is known, and small. Without a length and without chunks there is no body at
+ * all (RFC 9112 §6.3).
+ */
 function isSmall(headers: IncomingHttpHeaders): boolean {
   if (headers['transfer-encoding'] !== undefined) return false;
   return Number(headers['content-length'] ?? 0) <= SMALL_BYTES_MAX;
@@ -137,7 +155,9 @@ function refuseDeclared(headers: IncomingHttpHeaders, max: number): void {
 const tooLarge = (max: number, where: string): Problem =>
   new Problem('body_too_large', `The body may have ${max} bytes ${where}.`);
 
-/** What node says of a request whose client went away: ECONNRESET or a premature close. */
+/**
+ * Whether the error is node's report of a client that went away: ECONNRESET or a premature close.
+ */
 function isAborted(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   return (
@@ -148,8 +168,8 @@ function isAborted(error: unknown): boolean {
 }
 
 /**
- * The whole body, decoded, its Content-Digest verified. Problems: those of boundedBody, unsupported_encoding,
- * invalid_encoding, invalid_digest, digest_mismatch.
+ * The whole body, decoded, its Content-Digest verified. Problems: those of boundedBody,
+ * unsupported_encoding, invalid_encoding, invalid_digest, digest_mismatch.
  */
 export async function readWhole(
   source: Readable,
@@ -207,7 +227,7 @@ async function decoded(
       }
     };
     await pipeline(counted, decoder, collect);
-    // Only gunzip complains about what stands behind its end; the others leave it out without a word.
+    // Only gunzip complains about bytes behind its end; the other decoders ignore them silently.
     if (decoder.bytesWritten < given) {
       throw new Problem('invalid_encoding', `Something stands behind the end of the ${encoding}.`);
     }
@@ -221,21 +241,23 @@ async function decoded(
 }
 
 /**
- * JSON whatever the Content-Type says; an empty body is `undefined`, and so is one that is no JSON when `malformed` is
- * `ignored`. Problem: invalid_json.
+ * Parses JSON, whatever the Content-Type says. An empty body gives `undefined`, and so does a body
+ * that is no JSON when `malformed` is `ignored`. Problem: invalid_json.
  */
 export function parseJson(bytes: Buffer, malformed: 'refused' | 'ignored' = 'refused'): unknown {
   if (bytes.length === 0) return undefined;
   const bom = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const text = bytes.toString('utf8', bom ? 3 : 0);
   try {
-    // Depth first: what nests millions deep is not worth building, and its readers recurse.
+    // The depth is checked first: a document that nests millions deep must not be built, because
+    // its readers recurse.
     if (!nestsDeeper(bytes, limits.jsonDepthMax)) {
       const value = JSON.parse(text) as unknown;
       return UNSTORABLE_ESCAPE.test(text) ? storable(value) : value;
     }
   } catch {
-    // The engine's own message may quote the document; jsonFault says only where and what was expected.
+    // The engine's own message may quote the document; jsonFault says only where the fault is and
+    // what was expected.
     if (text.trim() === '') return undefined;
   }
   const fault = jsonFault(bom ? bytes.subarray(3) : bytes, limits.jsonDepthMax);
@@ -245,10 +267,16 @@ export function parseJson(bytes: Buffer, malformed: 'refused' | 'ignored' = 'ref
   throw new Problem('invalid_json', `The body can not be read${place}.`, { pointer: '' });
 }
 
-/** How NUL and surrogates can stand in JSON: raw they are no JSON, or arrive as U+FFFD. */
+/**
+ * The escapes of NUL and surrogates in JSON. Raw NUL is no JSON, and raw surrogates arrive as
+ * U+FFFD.
+ */
 const UNSTORABLE_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** NUL and lone surrogates become U+FFFD in every text (contract §2): PostgreSQL stores neither. */
+/**
+ * Replaces NUL and lone surrogates by U+FFFD in every text (contract §2): PostgreSQL stores
+ * neither.
+ */
 function storable(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\u0000', '\ufffd');
   if (Array.isArray(value)) return value.map(storable);
@@ -258,7 +286,9 @@ function storable(value: unknown): unknown {
   );
 }
 
-/** Resolves when the answer was written out whole; false when the client went away before. */
+/**
+ * Resolves to true when the whole answer was written, to false when the client went away before.
+ */
 export async function answered(response: NodeJS.WritableStream): Promise<boolean> {
   return await new Promise((resolve) => {
     finished(response, { readable: false }, (error) =>

@@ -1,6 +1,7 @@
-// What the HTTP parser can't make a request of: garbage, headers that are too large or don't come. Answered with a whole
-// problem document where nothing else was answered yet; in any case the descriptor is given back. A fault in the middle
-// of a body goes to whoever reads that body, and is answered as that request.
+// Handles bytes that the HTTP parser can't turn into a request: garbage, headers that are too large
+// or never come. Where nothing else was answered yet, the answer is a whole problem document; in
+// any case the descriptor is given back. A fault in the middle of a body goes to the reader of that
+// body, and is answered as that request.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,15 +16,20 @@ interface Exchange {
 
 const latest = new WeakMap<Socket, Exchange>();
 
-/** Remembers what is under way on a connection; the next request on it replaces this one. */
+/**
+ * Remembers the exchange under way on a connection; the next request on the connection replaces it.
+ */
 export function noteExchange(request: IncomingMessage, response: ServerResponse): void {
   latest.set(request.socket, { request, response });
 }
 
-/** How long a refused peer may take to read the refusal. Doubling it doubles what idle sockets can hold. */
+/**
+ * How long a refused peer may take to read the refusal. Doubling it doubles the descriptors that
+ * idle sockets can hold.
+ */
 const LINGER_MS = 5000;
 
-/** For the server's `clientError`. */
+/** Handles the server's `clientError`. */
 export function refuseClient(
   error: Error & { readonly code?: string },
   socket: Socket,
@@ -32,7 +38,7 @@ export function refuseClient(
   const exchange = latest.get(socket);
   const answering = exchange !== undefined && !exchange.response.writableEnded;
   if (answering && !exchange.request.complete && socket.writable) {
-    // The answer closes the connection: nothing after the fault can be understood.
+    // The answer closes the connection, because nothing after the fault can be understood.
     exchange.response.shouldKeepAlive = false;
     breakBody(exchange.request, faultOfBody(error.code));
     return;

@@ -1,4 +1,5 @@
-// The built console, read into memory at the start: a fixed set of paths, so that no request ever names a file.
+// The built console, read into memory at the start: a fixed set of paths, so that no request ever
+// names a file.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, relative, sep } from 'node:path';
@@ -10,7 +11,7 @@ export interface ConsoleFile {
   readonly isPage: boolean;
 }
 
-/** URL path → file. */
+/** For each URL path, its file. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -24,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 };
 
-/** Null when the console isn't installed or not built; the server serves the API all the same. */
+/** Null when the console isn't installed or not built; the server then serves the API only. */
 export function readConsole(): ConsoleFiles | null {
   let root: string;
   try {

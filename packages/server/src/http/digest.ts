@@ -1,5 +1,6 @@
-// `Content-Digest` (RFC 9530), over the bytes as sent: read from the headers, computed while the body arrives, compared
-// at its end. Called by body.ts for what is read whole, and by the upload routes, which compare by themselves.
+// `Content-Digest` (RFC 9530), over the bytes as sent: read from the headers, computed while the
+// body arrives, compared at its end. Bodies that are read whole are compared in body.ts; the upload
+// routes compare by themselves.
 
 import { createHash, type Hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -8,8 +9,8 @@ import { Problem } from '../lib/problem.ts';
 export type DigestAlgorithm = 'sha-256' | 'sha-512';
 
 /**
- * `Content-Digest: sha-256=:base64:, sha-512=:base64:` (RFC 9530 §2). Unknown algorithms are left out, as the RFC wants.
- * Problem: invalid_digest when it can't be read.
+ * `Content-Digest: sha-256=:base64:, sha-512=:base64:` (RFC 9530 §2). Unknown algorithms are left
+ * out, as the RFC wants. Problem: invalid_digest when it can't be read.
  */
 export function digestsOf(headers: IncomingHttpHeaders): Map<DigestAlgorithm, Buffer> {
   const digests = new Map<DigestAlgorithm, Buffer>();
@@ -25,7 +26,7 @@ export function digestsOf(headers: IncomingHttpHeaders): Map<DigestAlgorithm, Bu
   return digests;
 }
 
-/** What a body's bytes are held against: `update` with each piece as sent, then `verify`. */
+/** The check of a body's bytes: `update` with each piece as sent, then `verify`. */
 export interface DigestCheck {
   update(bytes: Uint8Array): void;
   /** Problem: digest_mismatch. */

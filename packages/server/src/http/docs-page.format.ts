@@ -1,5 +1,5 @@
-// The OpenAPI description as one readable page: no script, no asset from outside, works in print. Texts come from the
-// contract and are escaped all the same.
+// Turns the OpenAPI description into one readable page: no script, no asset from outside, works in
+// print. Texts come from the contract and are escaped all the same.
 
 import { errors } from '@muster/contract';
 
@@ -38,7 +38,7 @@ const escape = (text: string): string =>
 /** Prose of the contract: `code` in back-ticks becomes <code>. */
 const prose = (text: string): string => escape(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 
-/** The page and its style sheet, from what printOpenApi printed. */
+/** The page and its style sheet, made from the description that printOpenApi printed. */
 export function docsPage(description: Readonly<Record<string, unknown>>): {
   html: string;
   css: string;
@@ -103,7 +103,7 @@ function section(path: string, method: string, operation: Operation): string {
   }${bodies}<table><caption>Answers</caption><tbody>${responses}</tbody></table></article>`;
 }
 
-/** Codes in an answer's description lead to their entry. */
+/** Links the codes in an answer's description to their entries. */
 const errorLinks = (text: string): string =>
   prose(text).replace(/<code>([a-z_]+)<\/code>/g, (whole, code: string) =>
     Object.hasOwn(errors, code) ? `<a href="#error-${code}">${whole}</a>` : whole,

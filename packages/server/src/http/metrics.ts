@@ -1,5 +1,5 @@
-// What Prometheus can read: requests, uploads, presence flushes, the process itself. Labels are closed sets: no id, no
-// path, nothing that a caller chooses.
+// The metrics that Prometheus can read: requests, uploads, presence flushes, the process itself.
+// Labels are closed sets: no id, no path, nothing that a caller chooses.
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -55,7 +55,8 @@ export function createMetrics(): Metrics {
   });
   const presenceFlushed = presenceMetrics(registers);
   const refusals = refusalCounter(registers);
-  // Looking a label set up by its object costs more than counting: one child for each endpoint and status is kept.
+  // A look-up of labels by their object costs more than counting, so one child for each endpoint
+  // and status is kept.
   const children = new Map<string, ReturnType<typeof requests.labels>>();
   const childOf = (endpoint: string, status: number): ReturnType<typeof requests.labels> => {
     const name = `${endpoint} ${status}`;

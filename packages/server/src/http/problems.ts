@@ -1,5 +1,6 @@
-// The only mapper from what was thrown to what the caller is told: RFC 9457, with `code`, `request_id` and, where there
-// is one, the place. Three kinds (ARCHITECTURE.md, Errors): Problem, Unavailable, Defect.
+// The only mapper from a thrown error to the answer that the caller gets: RFC 9457, with `code`,
+// `request_id` and, where there is one, the place of the fault. Three kinds (ARCHITECTURE.md,
+// Errors): Problem, Unavailable, Defect.
 
 import { STATUS_CODES } from 'node:http';
 import { type ErrorCode, errors, RETRY_AFTER_SECONDS } from '@muster/contract';
@@ -44,7 +45,7 @@ export function problemAnswer(problem: Problem, requestId: string, path: string)
   return { status, headers, body };
 }
 
-/** Classifies what a handler threw. Unknown things are Defects: 500 without detail. */
+/** Classifies a thrown error. Unknown errors are Defects: 500 without detail. */
 export function classify(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (isStorageFull(error)) {
@@ -70,10 +71,10 @@ export function classify(error: unknown): Problem {
   }
 }
 
-/** `if` only says that what follows from it isn't so: the fault itself stands before it. */
+/** An error of `if` only says that a later rule doesn't hold; the fault itself stands before it. */
 const isOwnFault = ({ keyword }: { keyword: string }): boolean => keyword !== 'if';
 
-/** Ajv's errors as places. In a query or path the place is the parameter's name. */
+/** Turns Ajv's errors into places. In a query or path the place is the parameter's name. */
 function invalid(error: Partial<FastifyError>): Problem {
   const inBody = error.validationContext === 'body';
   const places: ProblemPlace[] = (error.validation ?? [])
@@ -109,23 +110,31 @@ export function handleError(error: unknown, request: FastifyRequest, reply: Fast
     );
   }
   const answer = problemAnswer(problem, request.id, request.url.split('?', 1)[0] ?? '');
-  // What is left of a body that was refused is not worth reading; the connection can't be used again then.
+  // The rest of a refused body is not worth reading, and without that the connection can't be used
+  // again.
   if (!request.raw.complete) void reply.header('connection', 'close');
   void reply.code(answer.status).headers(answer.headers).send(JSON.stringify(answer.body));
 }
 
-/** What the parser's refusals are called. 431 has no code of its own: the headers are the parameters of a request. */
+/**
+ * The codes of the parser's refusals. 431 has no code of its own: the headers are the parameters of
+ * a request.
+ */
 const RAW = {
   400: ['invalid_parameter', 'What was sent is no HTTP request.'],
   408: ['slow_body', 'The headers did not arrive in time.'],
   431: ['invalid_parameter', 'The headers are too large.'],
 } as const satisfies Readonly<Record<number, readonly [ErrorCode, string]>>;
 
-/** For what the HTTP parser refuses before there is a request: the whole answer as it goes over the wire. */
+/**
+ * The whole answer, as it goes over the wire, for bytes that the HTTP parser refuses before there
+ * is a request.
+ */
 export function rawProblem(status: keyof typeof RAW, requestId: string): string {
   const [code, detail] = RAW[status];
   const title = STATUS_CODES[status] ?? '';
-  // There is no path that could be named: the asterisk stands for the server as a whole (RFC 9110 §7.1).
+  // There is no path that could be named: the asterisk stands for the server as a whole (RFC 9110
+  // §7.1).
   const { headers, body } = problemAnswer(new Problem(code, detail), requestId, '*');
   const text = JSON.stringify({ ...body, title, status });
   const lines = Object.entries({
@@ -137,7 +146,10 @@ export function rawProblem(status: keyof typeof RAW, requestId: string): string 
   return `HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${text}`;
 }
 
-/** What Fastify's router refuses before there is a route: a path that can't be decoded, an id longer than any of ours. */
+/**
+ * Answers for what Fastify's router refuses before there is a route: a path that can't be decoded,
+ * an id longer than any of ours.
+ */
 export function handleFrameworkError(
   error: FastifyError,
   request: FastifyRequest,

@@ -1,5 +1,6 @@
-// Binds an endpoint of the contract to its handler: authenticated before anything of the body is read, validated
-// against the same schema that is printed as OpenAPI, answered with a status that the contract names.
+// Binds an endpoint of the contract to its handler. A request is authenticated before any of its
+// body is read, validated against the schema that is also printed as OpenAPI, and answered with a
+// status that the contract names.
 
 import {
   type Auth,
@@ -15,7 +16,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../lib/problem.ts';
 import type { TokenBuckets } from '../lib/token-bucket.ts';
 
-/** What the HTTP layer needs of callers; the slices hand it in (app.ts). */
+/** The facts about a caller that the HTTP layer needs; the slices hand it in (app.ts). */
 export interface Identity {
   readonly kind: 'runner' | 'operator' | 'enrolment';
   readonly scopes?: readonly string[];
@@ -23,11 +24,11 @@ export interface Identity {
 }
 
 export interface Gate<Caller extends Identity> {
-  /** Null: refused; the reason is logged where it is known. */
+  /** Returns null for a refused key; the reason is logged where it is known. */
   authenticate(key: string, kind: Identity['kind'], from: string): Promise<Caller | null>;
   /** Called for every authenticated caller: a sign of life. */
   seen(caller: Caller): Promise<void>;
-  /** Told of a good key without the scope that the endpoint needs. */
+  /** Told when a good key lacks the scope that the endpoint needs. */
   outOfScope(caller: Caller, from: string): void;
   /** Refused credentials per peer address. */
   readonly failures: TokenBuckets;
@@ -44,7 +45,10 @@ export interface Call<E extends Endpoint, Caller extends Identity> {
   readonly caller: CallerFor<E['auth'], Caller>;
   readonly params: ParamsOf<E>;
   readonly query: Partial<QueryOf<E>>;
-  /** The parsed body: validated for `json`, as it came for `lenient`, nothing for `stream` and `none`. */
+  /**
+   * The parsed body: validated for `json`, as it came for `lenient`, undefined for `stream` and
+   * `none`.
+   */
   readonly body: E['bodyKind'] extends 'json' ? BodyOf<E> : unknown;
   readonly request: FastifyRequest;
 }
@@ -53,11 +57,11 @@ export interface Answer<E extends Endpoint> {
   readonly status: keyof E['replies'] & number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called when the answer was written out whole (true) or could not be (false). */
+  /** Called with true when the whole answer was written, with false when it could not be. */
   readonly written?: (whole: boolean) => void;
 }
 
-/** An answer whose status keeps its literal type, so that the contract can be held against it. */
+/** An answer whose status keeps its literal type, so that it is checked against the contract. */
 export const answer = <const Status extends number>(
   status: Status,
   body: unknown,
@@ -91,7 +95,10 @@ export function presentedKey(request: FastifyRequest): string | null {
   return typeof header === 'string' && header.trim() !== '' ? header.trim() : null;
 }
 
-/** The one 401 for everything that isn't a good key; the reason is in the log only. */
+/**
+ * Authenticates the caller. Every key that isn't good gets the same 401; the reason is in the log
+ * only.
+ */
 async function authenticate<Caller extends Identity>(
   gate: Gate<Caller>,
   auth: Exclude<Auth, { kind: 'none' }>,
@@ -117,7 +124,10 @@ async function authenticate<Caller extends Identity>(
   return caller;
 }
 
-/** Every 401 counts against the address it came from, also one that a story finds out, as of a used-up token. */
+/**
+ * Counts a 401 against the address it came from, also one that a story throws, such as for a
+ * used-up token.
+ */
 function counted<Caller extends Identity>(
   gate: Gate<Caller>,
   request: FastifyRequest,
@@ -176,7 +186,10 @@ export function route<E extends Endpoint, Caller extends Identity>(
   });
 }
 
-/** `%00` in a path or query: no stored text has it, and PostgreSQL can't even be asked. */
+/**
+ * Refuses `%00` in a path or query: no stored text has NUL, and a query with it fails on
+ * PostgreSQL.
+ */
 function refuseNul(request: FastifyRequest): void {
   for (const values of [request.params, request.query] as Record<string, unknown>[]) {
     for (const [name, value] of Object.entries(values)) {
@@ -197,6 +210,7 @@ function send<E extends Endpoint>(
   if (answer.headers !== undefined) void reply.headers(answer.headers);
   void reply.code(answer.status);
   if (endpoint.replyType !== undefined) return reply.type(endpoint.replyType).send(answer.body);
-  // A string by JSON.stringify: faster than a compiled serialiser for small answers, and nothing is left out.
+  // A string by JSON.stringify: faster than a compiled serialiser for small answers, and no member
+  // is left out.
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer.body));
 }

@@ -1,5 +1,5 @@
-// The Fastify instance and what holds for every request: ids, bodies, errors, 404 and 405, request logs. Endpoints are
-// registered by the slices' routes (app.ts); this file knows none of them.
+// The Fastify instance and the rules for every request: ids, bodies, errors, 404 and 405, request
+// logs. The slices' routes register the endpoints (app.ts); this file knows none of them.
 
 import { readFileSync } from 'node:fs';
 import { type Endpoint, endpointList, limits } from '@muster/contract';
@@ -38,7 +38,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setErrorHandler(handleError);
   app.setNotFoundHandler((request, reply) => {
     if (!request.url.startsWith('/api/v2/')) throw notFound(request);
-    // A client that probes for v2 takes a problem document for a refusal and a plain 404 for "not here" (RP §12).
+    // A client that probes for v2 takes a problem document for a refusal, and a plain 404 for "not
+    // here" (RP §12).
     const body = {
       error: 'not_found',
       code: 'not_found',
@@ -50,13 +51,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-/** What holds with and without TLS. */
+/** The settings with and without TLS. */
 function settingsOf(options: ServerOptions): FastifyServerOptions {
   return {
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
-    // One logger for all requests: putting a child together for each costs a tenth of a heartbeat, and what is logged
-    // of a request names its id itself.
+    // One logger for all requests: making a child for each request costs a tenth of a heartbeat,
+    // and each log entry about a request names the request's id itself.
     childLoggerFactory: (log) => log,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     genReqId: (request) => {
@@ -64,9 +65,10 @@ function settingsOf(options: ServerOptions): FastifyServerOptions {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newRequestId();
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    // No total time limit for a body (boundedBody watches the rate), but headers must come.
+    // No total time limit for a body (boundedBody watches the rate), but headers must come in time.
     requestTimeout: 0,
-    // What still comes in while the server stops is served as long as everything is there; readyz says 503.
+    // A request that still comes in while the server stops is served as long as everything is
+    // there; readyz says 503.
     return503OnClosing: false,
     keepAliveTimeout: 75_000,
     schemaController: { compilersFactory: { buildValidator: buildValidators } },
@@ -77,7 +79,8 @@ function settingsOf(options: ServerOptions): FastifyServerOptions {
         useDefaults: false,
         allErrors: false,
       },
-      // After the formats that Fastify itself adds, so that this one takes the place of its looser namesake.
+      // After the formats that Fastify itself adds, so that this format replaces its looser
+      // namesake.
       onCreate: (ajv) => ajv.addFormat('date-time', isTime),
     },
     frameworkErrors: handleFrameworkError,
@@ -85,12 +88,15 @@ function settingsOf(options: ServerOptions): FastifyServerOptions {
   };
 }
 
-/** Longer than any honest client needs for its headers; a silent connection holds a descriptor for so long. */
+/**
+ * Longer than any honest client needs for its headers; a silent connection holds a descriptor for
+ * this time.
+ */
 const HEADERS_MS = 30_000;
 
 /**
- * The same patience with and without TLS: Fastify gives `http` to plain servers only. Its types tell the two kinds of
- * servers apart, which nobody here does.
+ * The same time limits with and without TLS: Fastify gives `http` to plain servers only. Its types
+ * tell the two kinds of servers apart; no code here does.
  */
 function listenerOptions(tls: ServerOptions['tls']): FastifyServerOptions {
   const http = { headersTimeout: HEADERS_MS };
@@ -101,7 +107,9 @@ function listenerOptions(tls: ServerOptions['tls']): FastifyServerOptions {
   return { https } as FastifyServerOptions;
 }
 
-/** JSON whatever the Content-Type says: the parser goes by the endpoint, not by the header. */
+/**
+ * Reads JSON whatever the Content-Type says: the parser goes by the endpoint, not by the header.
+ */
 function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: FastifyRequest['raw']) => {
@@ -131,7 +139,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     const { statusCode: status } = reply;
     options.onAnswer(id, status, reply.elapsedTime / 1000);
     const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
-    // Heartbeats are the bulk of all answers: what nobody will read isn't put together.
+    // Heartbeats are most of all answers: an entry that no level writes isn't put together.
     if (options.log.isLevelEnabled(level))
       options.log[level](entryOf(request, id, reply), 'answered');
     done();
@@ -171,7 +179,7 @@ const PATTERNS: readonly { endpoint: Endpoint; pattern: RegExp }[] = endpointLis
   }),
 );
 
-/** 405 with `Allow` where the path exists with another method, else 404. */
+/** 405 with `Allow` where the path exists with another method, otherwise 404. */
 function notFound(request: FastifyRequest): Problem {
   const path = request.url.split('?', 1)[0] ?? '';
   const methods = PATTERNS.filter(({ pattern }) => pattern.test(path)).map(

@@ -1,4 +1,5 @@
-// What the installation says of itself: health, metrics, the API description and its page, the console.
+// The routes of the installation itself: health, metrics, the API description and its page, the
+// console.
 
 import { endpoints, printOpenApi } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
@@ -10,16 +11,16 @@ import { answer, type Gate, type Identity, route } from './route.ts';
 export interface ServiceDeps {
   readonly version: string;
   readonly databaseKind: string;
-  /** Null when the process can serve; else what is missing. */
+  /** Null when the process can serve; otherwise the reason why not. */
   readonly unready: () => Promise<string | null>;
-  /** Whether uploads are refused for want of space; everything else goes on. */
+  /** Whether uploads are refused for lack of space; everything else goes on. */
   readonly isStorageLow: () => boolean;
   readonly metricsText: () => Promise<string>;
   readonly metrics: 'loopback' | 'open' | 'off';
   readonly console: ConsoleFiles | null;
 }
 
-/** No asset from outside, no inline script, nobody's frame. */
+/** No asset from outside, no inline script, no frame of another site. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -56,7 +57,7 @@ export function serviceRoutes<Caller extends Identity>(
     }
     return answer(200, await deps.metricsText());
   });
-  // Made when they are first asked for: a start doesn't wait for them.
+  // Made when they are first asked for: the start doesn't wait for them.
   const description = once(() => printOpenApi(deps.version));
   const page = once(() => docsPage(description()));
   route(app, gate, endpoints.openapi, async () => answer(200, description()));
@@ -67,7 +68,7 @@ export function serviceRoutes<Caller extends Identity>(
   if (deps.console !== null) consoleRoutes(app, deps.console);
 }
 
-/** Calls `make` the first time only. */
+/** Calls `make` the first time only, and keeps its result. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => (made ??= { value: make() }).value;

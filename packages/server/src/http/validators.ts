@@ -1,5 +1,5 @@
-// Fastify's own validators of requests, each compiled when the first request needs it: to compile them all takes a tenth of
-// a start, and most processes never need most of them.
+// Fastify's own validators of requests, each compiled when the first request needs it. Compiling
+// all of them takes a tenth of a start, and most processes never need most of them.
 
 import AjvCompiler from '@fastify/ajv-compiler';
 
@@ -7,19 +7,19 @@ type Build = AjvCompiler.BuildCompilerFromPool;
 type Compile = ReturnType<Build>;
 type Validate = ReturnType<Compile>;
 
-/** What Fastify asks for a compiler of schemas, with its settings for Ajv. */
+/** The function that Fastify asks for a compiler of schemas, with its settings for Ajv. */
 export const buildValidators: Build = (schemas, options) => {
   const compile = AjvCompiler()(schemas, options);
   return (...schema) => lazily(() => compile(...schema));
 };
 
-/** Like the validator that `make` makes, which it does for the first value. */
+/** A validator that behaves like the one of `make`, and calls `make` for the first value. */
 function lazily(make: () => Validate): Validate {
   let made: Validate | null = null;
   const validate = (value: unknown): unknown => {
     made ??= make();
     const verdict = made(value);
-    // Fastify looks for what is wrong at the function that it called.
+    // Fastify reads the errors from the function that it called.
     lazy.errors = made.errors ?? null;
     return verdict;
   };

@@ -1,15 +1,18 @@
-// How long a caller is willing to wait for an answer, and how we learn that it has gone meanwhile. For long polls: the
-// stories get a number and a signal, and know nothing of HTTP.
+// Finds out how long a caller is willing to wait for an answer, and when the caller has gone in the
+// meantime. For long polls: the stories get a number and a signal, and know nothing of HTTP.
 
 import type { FastifyRequest } from 'fastify';
 
 export interface WaitWish {
   readonly ms: number;
-  /** For `Preference-Applied`, when the wish came by `Prefer`. */
+  /** `Preference-Applied`, when the wish came by `Prefer`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `?wait=n`, else `Prefer: wait=n` (RFC 7240 §4.3), in seconds; more than `secondsMax` is that, unreadable is 0. */
+/**
+ * `?wait=n`, otherwise `Prefer: wait=n` (RFC 7240 §4.3), in seconds. More than `secondsMax` becomes
+ * `secondsMax`; an unreadable value becomes 0.
+ */
 export function waitOf(
   query: string | undefined,
   request: FastifyRequest,
@@ -27,8 +30,8 @@ export function waitOf(
 }
 
 /**
- * Runs `answer` with a signal that aborts when the connection ends. Nothing is left on the connection afterwards: it
- * serves other requests.
+ * Runs `answer` with a signal that aborts when the connection ends. No listener is left on the
+ * connection afterwards, because it serves other requests.
  */
 export async function whileConnected<T>(
   request: FastifyRequest,

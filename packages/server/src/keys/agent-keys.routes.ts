@@ -1,4 +1,5 @@
-// The runner's side of keys: renewal and enrolment.
+// The runner's side of keys over HTTP: renewal and enrolment. Each answer shows the secret of the
+// new key once; it is stored nowhere.
 
 import { endpoints, limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,6 +1,7 @@
-// Where a key is accepted from: CIDR blocks (RFC 4632, RFC 4291 §2.3) as operators write them → a list that addresses
-// are held against. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2), as a socket for both families shows an IPv4 peer,
-// is the IPv4 address. Called when a key is made or changed, and for each use of a key that has a list.
+// Where a key is accepted from: turns CIDR blocks (RFC 4632, RFC 4291 §2.3), as operators write
+// them, into a list against which addresses are checked. An IPv4-mapped IPv6 address (RFC 4291
+// §2.5.5.2), as a socket for both families shows an IPv4 peer, is the IPv4 address. Blocks are
+// checked when a key is made or changed, and addresses at each use of a key that has a list.
 
 import { BlockList, isIP } from 'node:net';
 import { Problem } from '../lib/problem.ts';
@@ -15,7 +16,10 @@ const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 /** Bits before the IPv4 part of a mapped address. */
 const MAPPED_BITS = 96;
 
-/** The address in one spelling, mapped ones as IPv4, without the zone (RFC 4007 §11); null: it is no address. */
+/**
+ * The address in one spelling: a mapped one as IPv4, without the zone (RFC 4007 §11). Null: it is
+ * no address.
+ */
 function plain(text: string): Pick<Block, 'address' | 'family'> | null {
   const address = text.replace(/%.*$/, '');
   const family = isIP(address);
@@ -61,7 +65,7 @@ export function requireBlocks(entries: readonly string[]): void {
   }
 }
 
-/** Entries that are not understood open nothing. */
+/** Makes the list. Entries that are not understood open nothing. */
 export function allowList(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
@@ -71,7 +75,7 @@ export function allowList(entries: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether the peer's address is in the list; what is no address is not. */
+/** Whether the peer's address is in the list; a text that is no address is not. */
 export function isAllowed(list: BlockList, peer: string): boolean {
   const parsed = plain(peer);
   return parsed !== null && list.check(parsed.address, parsed.family);

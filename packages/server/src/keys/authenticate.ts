@@ -1,6 +1,7 @@
-// From the text of a key to who is calling. One key → one tenant and one runner; nothing else in a request is
-// trusted (contract §2). Verified keys are believed for limits.keyCacheMs, so revocation is effective within a second
-// on every node. Every refusal is null with its reason in the log: callers answer the one 401.
+// Turns the text of a key into its caller. One key stands for one tenant and one runner; nothing
+// else in a request is trusted (contract §2). Verified keys are believed for limits.keyCacheMs, so
+// a revocation is effective within a second on every node. Every refusal is null, with its reason
+// in the log: callers answer the one 401.
 
 import { timingSafeEqual } from 'node:crypto';
 import type { BlockList } from 'node:net';
@@ -22,9 +23,9 @@ export interface RunnerCaller {
   readonly runnerId: RunnerId;
   readonly keyId: string;
   readonly scopes: readonly KeyScope[];
-  /** It claims nothing; what it holds goes on. */
+  /** Whether the runner is paused: it claims nothing, and its held commands go on. */
   readonly paused: boolean;
-  /** Paused, and to be stopped when it is done. */
+  /** Whether the runner is paused and to be stopped when its work is done. */
   readonly draining: boolean;
   readonly rotateAdvised: boolean;
 }
@@ -43,7 +44,7 @@ export interface EnrolmentCaller {
   readonly keyId: string;
   readonly usesLeft: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** What its runners may ask for; null: anything. */
+  /** The labels that the token's runners may ask for; null: any. */
   readonly allowedLabels: readonly string[] | null;
 }
 
@@ -53,14 +54,14 @@ type Credential = NonNullable<Awaited<ReturnType<typeof findCredential>>>;
 
 interface Cached {
   readonly row: Credential;
-  /** What the row says of the caller, parsed once. */
+  /** The caller that the row describes, parsed once. */
   readonly caller: Caller;
-  /** Where it is accepted from; null: anywhere. */
+  /** Where the key is accepted from; null: anywhere. */
   readonly allowed: BlockList | null;
   readonly readAtMs: number;
 }
 
-/** Compared against when the key id is unknown, so that known and unknown cost the same. */
+/** Compared against when the key id is unknown, so that known and unknown keys cost the same. */
 const NOBODY = Buffer.alloc(32);
 
 /** Why a credential was refused: a closed set, because it labels a metric. */
@@ -98,8 +99,9 @@ export class Authenticator {
   }
 
   /**
-   * Who presents this key, or null. Proves a candidate on its first use, before the call goes on, so that the
-   * lifecycle never depends on what the call does. `from` is the peer address, for "last used from".
+   * The caller that presents this key, or null. Proves a candidate on its first use, before the
+   * call goes on, so that the lifecycle never depends on what the call does. `from` is the peer
+   * address, for "last used from".
    */
   async authenticate(text: string, kind: KeyKind, from: string): Promise<Caller | null> {
     const key = parseKey(text);
@@ -127,14 +129,17 @@ export class Authenticator {
     return known.caller;
   }
 
-  /** Drops what is remembered of a runner's keys (null: of all), after a change made on this node. */
+  /**
+   * Drops what is remembered of a runner's keys (null: of all keys), after a change made on this
+   * node.
+   */
   forget(runnerId: string | null): void {
     for (const [keyId, { row }] of this.#cache) {
       if (runnerId === null || row.runner_id === runnerId) this.#cache.delete(keyId);
     }
   }
 
-  /** "Last used" of each key since the last call; written with the flush of presence. */
+  /** The last use of each key since the last call; written with the flush of presence. */
   takeLastUsed(): {
     tenant_id: string;
     key_id: string;
@@ -173,7 +178,7 @@ export class Authenticator {
     return read;
   }
 
-  /** Warnings that a good key lacks the scope for what it was used for. */
+  /** Logs that a good key lacks the scope for the endpoint it was used for. */
   outOfScope(keyId: string, from: string): void {
     this.#refuse('scope', keyId, from);
   }

@@ -1,4 +1,5 @@
-// The gate of the HTTP layer: who is calling, and the sign of life that every authenticated call of a runner is.
+// The gate of the HTTP layer: authenticates the caller, and reports the sign of life that every
+// authenticated call of a runner is.
 
 import { limits } from '@muster/contract';
 import type { Clock } from '../lib/clock.ts';
@@ -7,7 +8,10 @@ import { TokenBuckets } from '../lib/token-bucket.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { KeyKind } from './key.format.ts';
 
-/** Takes note that a runner is alive. `isCi`: its key takes no commands, so it is one of a pipeline. */
+/**
+ * Notes that a runner is alive. `isCi`: the runner's key takes no commands, so it belongs to a
+ * pipeline.
+ */
 export interface SignsOfLife {
   seen(tenantId: TenantId, runnerId: RunnerId, isCi: boolean): Promise<void>;
 }
@@ -38,7 +42,8 @@ export class CallerGate {
 
   async seen(caller: Caller): Promise<void> {
     if (caller.kind !== 'runner') return;
-    // A key that may not take commands is one of a pipeline: when it falls silent, its job is done.
+    // A key that may not take commands belongs to a pipeline: when it falls silent, its job is
+    // done.
     const isCi = !caller.scopes.includes('commands');
     await this.#signs.seen(caller.tenantId, caller.runnerId, isCi);
   }

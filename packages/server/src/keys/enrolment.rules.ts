@@ -1,15 +1,15 @@
-// Which labels a runner may give itself when it enrols: commands are targeted by labels, so whoever chooses them
-// chooses what work is offered. Called by enrolment.ts.
+// Decides which labels a runner may give itself when it enrols. Commands are targeted by labels, so
+// whoever chooses the labels chooses which work is offered. Called by enrolment.ts.
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** `name` allows any value, `name=value` that one. */
+/** An entry `name` allows any value, an entry `name=value` that value only. */
 const allows = (entry: string, name: string, value: string): boolean =>
   entry === name || entry === `${name}=${value}`;
 
 /**
- * The names of labels that were asked for and aren't allowed. The token's own labels are always allowed with their
- * value. `allowed` null: the token doesn't say, anything is allowed.
+ * The names of labels that were asked for and aren't allowed. The token's own labels are always
+ * allowed with their value. `allowed` null: the token doesn't restrict labels, so all are allowed.
  */
 export function labelsBeyond(
   asked: Labels,

@@ -1,6 +1,7 @@
-// Enrolment: a token becomes a runner and its first key (contract §7). With `enrollment_id` it may be repeated: a lost
-// answer is neither a second runner nor a lock-out, because unproven keys are accepted until one of them is proven.
-// Each call is one transaction. Called by agent-keys.routes.ts.
+// Enrolment: turns a token into a runner and its first key (contract §7). With `enrollment_id` it
+// may be repeated: a lost answer causes neither a second runner nor a lock-out, because unproven
+// keys are accepted until one of them is proven. Each call is one transaction. Called by
+// agent-keys.routes.ts.
 
 import { KEY_SCOPES, type KeyScope, limits } from '@muster/contract';
 import { uniqueViolation } from '../db/db-errors.ts';
@@ -38,9 +39,10 @@ export interface Enrolled {
 }
 
 /**
- * An enrolment token becomes a runner and its key. A repeat with the same token finds the runner again, uses up nothing,
- * and adds a key beside the unproven ones; so it works when the token's uses are gone. An `enrollment_id` of another
- * token, or of a revoked runner, is answered like a wrong token. Problem: invalid_body (labels that aren't allowed).
+ * Turns an enrolment token into a runner and its key. A repeat with the same token finds the runner
+ * again, uses up nothing, and adds a key beside the unproven ones; so a repeat works when the
+ * token's uses are gone. An `enrollment_id` of another token, or of a revoked runner, is answered
+ * like a wrong token. Problem: invalid_body (labels that aren't allowed).
  */
 export async function enrol(
   database: Database,
@@ -61,7 +63,8 @@ export async function enrol(
       );
     });
   } catch (error) {
-    // Another token enrolled with this id a moment ago: the lock of a token holds back its own enrolments only.
+    // Another token enrolled with this id a moment ago: the lock of a token holds back its own
+    // enrolments only.
     if (uniqueViolation(error) !== 'runner_by_enrollment') throw error;
     throw notYours();
   }
@@ -87,10 +90,13 @@ function requireLabels(caller: EnrolmentCaller, asked: Readonly<Record<string, s
   );
 }
 
-/** RFC 6901 §3; label names may have slashes. */
+/** Escapes a label name for a JSON pointer (RFC 6901 §3); label names may have slashes. */
 const pointed = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** The runner that this token made with the same `enrollment_id`, with one more key; null: there is none. */
+/**
+ * The runner that this token made with the same `enrollment_id`, with one more key; null: there is
+ * none.
+ */
 async function again(
   tx: Db,
   caller: EnrolmentCaller,
@@ -124,7 +130,7 @@ async function again(
   return { runnerId, key, created: false };
 }
 
-/** The newest proven key of the line: a further enrolment goes on from there, as a renewal would. */
+/** The newest proven key of the line: a further enrolment goes on from it, as a renewal would. */
 const newestProven = (line: readonly KeyRow[]): string | undefined =>
   line.filter((key) => key.state === 'proven').sort((a, b) => b.created_at - a.created_at)[0]
     ?.key_id;
@@ -156,7 +162,10 @@ async function first(
   return { runnerId, key, created: true };
 }
 
-/** An enrolled key may what the token says, from where the token is accepted. */
+/**
+ * The key of an enrolled runner: it has the scopes of the token, and is accepted where the token is
+ * accepted.
+ */
 const keyPlan = (
   tenantId: TenantId,
   runnerId: RunnerId,

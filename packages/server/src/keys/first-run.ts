@@ -1,5 +1,6 @@
-// The first run makes what a stranger needs to begin: tenant `default`, an operator token, an enrolment token and a
-// first runner with its key. Later runs make nothing and print no secret; `muster admin` makes new ones.
+// The first run makes everything that a new user needs to begin: tenant `default`, an operator
+// token, an enrolment token and a first runner with its key. Later runs make nothing and print no
+// secret; `muster admin` makes new ones.
 
 import { limits, type Role } from '@muster/contract';
 import type { Database } from '../db/db.ts';
@@ -19,7 +20,10 @@ export interface FirstRun {
   readonly runnerKey: Secret;
 }
 
-/** Null: this is not the first run. All or nothing, and of several nodes that start at once, one makes everything. */
+/**
+ * Null: this is not the first run. The first run makes all or nothing; of several nodes that start
+ * at once, one makes everything.
+ */
 export async function firstRun(database: Database, clock: Clock): Promise<FirstRun | null> {
   const nowMs = clock.nowMs();
   const tenantId = newId<TenantId>(nowMs);
@@ -58,7 +62,7 @@ const enrolmentPlan = (tenantId: TenantId, name: string, uses: number, nowMs: nu
   createdBy: 'administrator',
 });
 
-/** Operator tokens don't expire; they are revoked. */
+/** Makes an operator token. It doesn't expire; it can be revoked. */
 export async function makeOperatorToken(
   database: Database,
   clock: Clock,
@@ -83,12 +87,12 @@ export async function makeEnrolmentToken(
   return (await database.transaction(tenantId, async (tx) => makeKey(tx, plan, nowMs))).secret;
 }
 
-/** A tenant's name, for showing. */
+/** A tenant's name, for display. */
 export async function nameOfTenant(database: Database, tenantId: TenantId): Promise<string> {
   return (await tenantName(database.system(), tenantId)) ?? '';
 }
 
-/** The tenant that `muster admin` acts for, by name. */
+/** The tenant that `muster admin` acts for, found by its name. */
 export async function tenantByName(database: Database, name: string): Promise<TenantId | null> {
   const id = await findTenantByName(database.system(), name);
   return id === undefined ? null : (id as TenantId);

@@ -1,8 +1,9 @@
-// SQL of the installation as a whole: the check value of the master key, tenants.
+// SQL of the installation as a whole: the check value of the master key, tenants. Both are written
+// once and never changed.
 
 import type { Db } from '../db/db.ts';
 
-/** The first start writes the row; every later one leaves it as it is. */
+/** Inserts the row. The first start writes it; every later start leaves it as it is. */
 export async function insertInstallation(db: Db, check: Uint8Array, nowMs: number): Promise<void> {
   await db
     .insertInto('installation')
@@ -20,7 +21,7 @@ export async function readMasterKeyCheck(db: Db): Promise<Uint8Array | undefined
   return row?.master_key_check;
 }
 
-/** Zero: there is a tenant of that name. */
+/** Inserts a tenant. Returns zero when there is a tenant of that name. */
 export async function insertTenant(
   db: Db,
   tenant: { id: string; name: string; created_at: number },

@@ -1,4 +1,5 @@
-// SQL of the keys of several runners at once, as far as they may still be good.
+// SQL that reads the keys of several runners at once. It leaves out only keys that can never be
+// good again; the rules judge the rest.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';

@@ -1,4 +1,5 @@
-// Which runners have a good key with a scope: for other slices that explain why a runner can't do something.
+// Finds the runners that have a good key with a scope: for other slices that explain why a runner
+// can't do something. Called by why-waiting.ts.
 
 import type { KeyScope } from '@muster/contract';
 import type { Database } from '../db/db.ts';

@@ -1,5 +1,6 @@
-// The text of a key: prefix + 12 characters key id + 32 characters secret + 6 characters checksum (contract §2).
-// The checksum lets a leak scanner tell a real key without asking us, and refuses typing errors before any look-up.
+// The text of a key: prefix + 12 characters key id + 32 characters secret + 6 characters checksum
+// (contract §2). The checksum lets a leak scanner recognise a real key without asking us, and
+// refuses typing errors before any look-up.
 
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -21,7 +22,7 @@ const KEY = /^(mst_(?:rnr|op|enr)_)([0-9A-Za-z]{12})([0-9A-Za-z]{32})([0-9A-Za-z
 export interface ParsedKey {
   readonly kind: KeyKind;
   readonly keyId: string;
-  /** SHA-256 of the secret part: the only form in which it is kept or compared. */
+  /** SHA-256 of the secret part: the only form in which the secret is kept or compared. */
   readonly secretHash: Buffer;
 }
 
@@ -44,7 +45,7 @@ export function formatKey(kind: KeyKind, keyId: string, secret: string): string 
 /** 190 bits of secret need no pepper and no slow hash. */
 export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
-/** The parts of a key, or null when it isn't one of ours or was mistyped. */
+/** The parts of a key, or null when the text isn't one of our keys or was mistyped. */
 export function parseKey(text: string): ParsedKey | null {
   const match = KEY.exec(text);
   if (match === null) return null;
@@ -60,5 +61,7 @@ export function parseKey(text: string): ParsedKey | null {
   return { kind, keyId, secretHash: hashSecret(secret) };
 }
 
-/** What may be shown of a key later: enough to tell it from others, nothing of the secret. */
+/**
+ * The part of a key that may be shown later: enough to tell it from others, nothing of the secret.
+ */
 export const keyPrefix = (kind: KeyKind, keyId: string): string => KEY_PREFIX[kind] + keyId;

@@ -1,4 +1,5 @@
-// Runner and key rows as the wire shows them. Of a key: facts only, never the secret or its hash.
+// Turns runner and key rows into what the wire shows. A key is shown by its facts only, never by
+// its secret or its hash.
 
 import { type ApiKey, type KeyScope, limits, type Runner } from '@muster/contract';
 import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
@@ -31,7 +32,7 @@ export function apiKeyView(row: KeyRow): ApiKey {
   };
 }
 
-/** `nowMs`: warnings are for now; what made them may be over. */
+/** `nowMs`: a warning is shown only while it holds now. */
 export function runnerView(row: RunnerRow, nowMs: number): Runner {
   return {
     id: row.id,

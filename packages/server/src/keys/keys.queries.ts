@@ -1,4 +1,5 @@
-// SQL of keys. Guarded updates return how many rows changed; what zero means is decided in keys.ts.
+// SQL of keys, and the look-up of a key by its id across tenants. Guarded updates return the number
+// of changed rows; keys.ts decides what zero means.
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
@@ -14,7 +15,7 @@ import {
 
 export type KeyRow = Selectable<ApiKeyTable>;
 
-/** Everything that authentication needs, by key id, across tenants (system scope). */
+/** Reads everything that authentication needs, by key id, across tenants (system scope). */
 export async function findCredential(db: Db, keyId: string) {
   return await db
     .selectFrom('credential')
@@ -58,7 +59,10 @@ export async function insertKey(
     .execute();
 }
 
-/** Candidate or superseded → proven. Zero: somebody else proved it first, or it was retired meanwhile. */
+/**
+ * Candidate or superseded → proven. Returns zero when somebody else proved the key first, or it was
+ * retired in between.
+ */
 export async function proveKey(
   db: Db,
   tenantId: string,
@@ -84,7 +88,7 @@ export async function runnerKeys(db: Db, tenantId: string, runnerId: string): Pr
     .execute();
 }
 
-/** To `retired`, whatever live state it was in. */
+/** Sets the keys to `retired`, whatever live state they were in. */
 export async function retireKeys(db: Db, tenantId: string, keyIds: string[]): Promise<void> {
   if (keyIds.length === 0) return;
   await db
@@ -96,7 +100,10 @@ export async function retireKeys(db: Db, tenantId: string, keyIds: string[]): Pr
     .execute();
 }
 
-/** Of a proven key: when it retires, and if it is to be set, when it does so instead once its runner is seen to be cloned. */
+/**
+ * Sets when a proven key retires. `overlap_until`: the later time to which this is moved once the
+ * key's runner is seen to be cloned.
+ */
 export async function setRetirement(
   db: Db,
   tenantId: string,
@@ -127,7 +134,7 @@ export async function supersedeCandidates(
     .execute();
 }
 
-/** Uses one use of an enrolment token. Zero: it is used up. */
+/** Uses one use of an enrolment token. Returns zero when the token is used up. */
 export async function takeEnrolmentUse(db: Db, tenantId: string, keyId: string): Promise<number> {
   const result = await db
     .updateTable('api_key')
@@ -139,7 +146,9 @@ export async function takeEnrolmentUse(db: Db, tenantId: string, keyId: string):
   return Number(result.numUpdatedRows);
 }
 
-/** Guarded: only what is still alive changes. Zero: not there, retired or revoked. */
+/**
+ * Guarded: only a live key changes. Returns zero when the key isn't there, is retired or revoked.
+ */
 export async function changeKeyRow(
   db: Db,
   tenantId: string,
@@ -156,7 +165,10 @@ export async function changeKeyRow(
   return Number(result.numUpdatedRows);
 }
 
-/** Revokes it, and what was made by presenting it and nobody has used: whoever else had the key may have that, too. */
+/**
+ * Revokes the key, and the keys that were made by presenting it and that nobody has used: whoever
+ * else had the key may have those, too.
+ */
 export async function revokeKeyRow(db: Db, tenantId: string, keyId: string): Promise<void> {
   await db
     .updateTable('api_key')
@@ -197,7 +209,9 @@ export async function findKey(
     .executeTakeFirst();
 }
 
-/** Takes the key's row lock for the rest of the transaction (on SQLite the transaction is the lock). */
+/**
+ * Takes the key's row lock for the rest of the transaction (on SQLite the transaction is the lock).
+ */
 export async function lockKey(db: Db, tenantId: string, keyId: string): Promise<void> {
   await forUpdate(
     db
@@ -212,8 +226,9 @@ export async function lockKey(db: Db, tenantId: string, keyId: string): Promise<
 const PROVEN = sql<typeof KEY_MOVES.prove.to>`${sql.lit(KEY_MOVES.prove.to)}`;
 
 /**
- * Successors that were never used and never can be: nothing was signed or handed in with them. Those that somebody made a
- * successor of stay with it. Inside a transaction; returns how many went.
+ * Deletes successors that were never used and never can be: nothing was signed or handed in with
+ * them. A key that has a successor itself stays. Inside a transaction; returns the number of
+ * deleted keys.
  */
 export async function deleteSomeUnusedKeys(
   db: Db,
@@ -228,7 +243,8 @@ export async function deleteSomeUnusedKeys(
     .where('state', '<>', PROVEN)
     .where('created_at', '<', createdBeforeMs)
     .where('kind', '=', 'runner')
-    // The keys that operators make by hand are proven without a first use.
+    // Keys that operators make by hand are proven without a first use, so they don't count as
+    // unused.
     .where((eb) =>
       eb.or([eb('parent_key_id', 'is not', null), eb('created_by', 'like', 'enrolment:%')]),
     )
@@ -270,7 +286,7 @@ export interface KeyPageQuery {
   readonly limit: number;
 }
 
-/** Newest first; one more than `limit` tells that there is another page. */
+/** A page of keys, newest first. Returns one row more than `limit` when there is another page. */
 export async function pageKeys(db: Db, tenantId: string, page: KeyPageQuery): Promise<KeyRow[]> {
   let query = db
     .selectFrom('api_key')

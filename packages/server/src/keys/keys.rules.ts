@@ -1,6 +1,6 @@
-// When a key is good, and what becomes of the others when one is proven (contract §7):
-// candidate → proven → retired. A runner that keeps its last good key is never locked out, because no key retires
-// before its successor has been used.
+// Decides when a key is good, and what becomes of the others when one is proven (contract §7):
+// candidate → proven → retired. A runner that keeps its last good key is never locked out, because
+// no key retires before its successor has been used.
 
 import { type KeyState, limits } from '@muster/contract';
 
@@ -10,21 +10,21 @@ export interface KeyFacts {
   readonly retiresAt: number | null;
 }
 
-/** A key's row, as far as it says when the key ends. */
+/** The columns of a key's row that say when the key ends. */
 export interface KeyEnds {
   readonly state: KeyFacts['state'];
   readonly expires_at: number | null;
   readonly retires_at: number | null;
 }
 
-/** What a stored key is judged by. */
+/** The facts by which a stored key is judged. */
 export const factsOf = (key: KeyEnds): KeyFacts => ({
   state: key.state,
   expiresAt: key.expires_at,
   retiresAt: key.retires_at,
 });
 
-/** Why a key is refused; for the operator's log only. Null: it is good. */
+/** Why a key is refused, for the operator's log only. Null: the key is good. */
 export function refusal(key: KeyFacts, nowMs: number): 'retired' | 'revoked' | 'expired' | null {
   if (key.state === 'retired' || key.state === 'revoked') return key.state;
   if (key.expiresAt !== null && nowMs >= key.expiresAt) return 'expired';
@@ -33,8 +33,9 @@ export function refusal(key: KeyFacts, nowMs: number): 'retired' | 'revoked' | '
 }
 
 /**
- * When the key that a renewal was asked with retires, once the new key has been used: after a grace, or at the end of
- * the overlap while two installations share the key, because the other one knows nothing of the new key.
+ * When the key that was presented for a renewal retires, once the new key has been used: after a
+ * grace; or, while two installations share the key, at the end of the overlap, because the other
+ * installation knows nothing of the new key.
  */
 export function retirementOfParent(
   parent: { expiresAt: number | null; retiresAt: number | null },
@@ -49,7 +50,9 @@ export function retirementOfParent(
   );
 }
 
-/** Heartbeats advise `rotate_key` from half of the key's life; keys that don't expire never need it. */
+/**
+ * Heartbeats advise `rotate_key` from half of the key's life; keys that don't expire never need it.
+ */
 export function needsRotation(
   key: { createdAt: number; expiresAt: number | null },
   nowMs: number,
@@ -63,7 +66,10 @@ export interface Descent {
   readonly created_by: string;
 }
 
-/** For each key the one that its chain of renewals began with; each link is walked once, however long chains are. */
+/**
+ * For each key, the key with which its chain of renewals began. Each link is walked once, however
+ * long the chains are.
+ */
 function rootsOf<K extends Descent>(keys: readonly K[]): Map<string, K> {
   const byId = new Map(keys.map((key) => [key.key_id, key]));
   const roots = new Map<string, K>();
@@ -86,9 +92,10 @@ function rootsOf<K extends Descent>(keys: readonly K[]): Map<string, K> {
 const isEnrolled = (key: Descent): boolean => key.created_by.startsWith('enrolment:');
 
 /**
- * The keys of a runner that one promise holds for, "after a proof at most two live": `keyId` and all that come from the
- * same first key. A key that an operator added begins a line of its own, so that renewing one leaves the others alone.
- * What enrolments made is one line, because repeats of one enrolment are.
+ * The keys of a runner to which one promise applies, "after a proof at most two live": `keyId` and
+ * all keys that come from the same first key. A key that an operator added begins a line of its
+ * own, so that renewing one leaves the others alone. All enrolled keys are one line, because
+ * repeats of one enrolment make several.
  */
 export function lineOf<K extends Descent>(keys: readonly K[], keyId: string): K[] {
   const roots = rootsOf(keys);
@@ -100,7 +107,7 @@ export function lineOf<K extends Descent>(keys: readonly K[], keyId: string): K[
   });
 }
 
-/** The line that a runner's enrolments began, with all that was renewed from it. */
+/** The line that a runner's enrolments began, with all keys that were renewed from it. */
 export function enrolledLine<K extends Descent>(keys: readonly K[]): K[] {
   const first = keys.find(isEnrolled);
   return first === undefined ? [] : lineOf(keys, first.key_id);

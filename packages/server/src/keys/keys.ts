@@ -1,5 +1,5 @@
-// The life of keys (contract §7): made, proven by their first use, renewed or rolled with overlap, changed, revoked.
-// Each story is one transaction; each may be repeated.
+// The life of keys (contract §7): made, proven by their first use, renewed or rolled with overlap,
+// changed, revoked. Each story is one transaction; each may be repeated.
 
 import { type KeyScope, limits, type Role } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
@@ -53,7 +53,7 @@ export interface KeyPlan {
   readonly scopes?: readonly KeyScope[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly allowedLabels?: readonly string[];
-  /** Null, absent: anywhere. */
+  /** Null or absent: anywhere. */
   readonly allowFrom?: readonly string[] | null;
   readonly state: (typeof KEY_BEGINNINGS)[keyof typeof KEY_BEGINNINGS];
   readonly parentKeyId?: string;
@@ -95,8 +95,9 @@ export async function makeKey(db: Db, plan: KeyPlan, nowMs: number): Promise<Mad
 }
 
 /**
- * The first use of a candidate: it becomes proven, the key it was renewed from lives a little longer, all other keys
- * of that line retire. False: it was retired meanwhile. Idempotent.
+ * The first use of a candidate: it becomes proven, the key from which it was renewed lives a little
+ * longer, and all other keys of that line retire. False: the candidate was retired in between.
+ * Idempotent.
  */
 export async function proveCandidate(
   database: Database,
@@ -106,7 +107,8 @@ export async function proveCandidate(
   const runnerId = key.runner_id;
   if (runnerId === null) return true;
   return await database.transaction(key.tenant_id, async (tx) => {
-    // Proofs and renewals of one runner come one after the other, or two of its keys could retire each other.
+    // Proofs and renewals of one runner come one after the other; otherwise two of its keys could
+    // retire each other.
     const runner = await lockRunner(tx, key.tenant_id, runnerId);
     const isCloned = (runner?.cloned_until ?? 0) > nowMs;
     if ((await proveKey(tx, key.tenant_id, key.key_id, nowMs)) === 0) {
@@ -114,7 +116,7 @@ export async function proveCandidate(
     }
     const line = lineOf(await runnerKeys(tx, key.tenant_id, runnerId), key.key_id);
     const others = line.filter((other) => other.key_id !== key.key_id);
-    // A parent that was never used is no key that anybody needs a grace for: it ends with the rest.
+    // Nobody needs a grace for a parent that was never used: it ends with the rest.
     const parent = others.find(
       (other) => other.key_id === key.parent_key_id && other.state === 'proven',
     );
@@ -128,7 +130,8 @@ export async function proveCandidate(
       const ends = { retires_at: retiresAt, overlap_until: overlapUntil };
       await setRetirement(tx, key.tenant_id, parent.key_id, ends);
     }
-    // The rest of the line ends here; other lines of the runner, such as keys that an operator added, are untouched.
+    // The rest of the line ends here. Other lines of the runner, such as keys that an operator
+    // added, are untouched.
     const done = others.filter((other) => other !== parent);
     if (isCloned) {
       await keepForClones(tx, done, nowMs + limits.keyOverlapMs);
@@ -144,8 +147,9 @@ export async function proveCandidate(
 }
 
 /**
- * Two installations that share a key renew each for itself: what one of them uses must not end what the other has. Proven
- * keys live to the end of the overlap, unproven ones until a proof after it.
+ * Keeps the keys of a cloned runner. Two installations that share a key renew it each for itself:
+ * when one uses its new key, the other's key must not end. Proven keys live to the end of the
+ * overlap, unproven ones until a proof after it.
  */
 async function keepForClones(tx: Db, keys: readonly KeyRow[], untilMs: number): Promise<void> {
   for (const key of keys) {
@@ -156,9 +160,9 @@ async function keepForClones(tx: Db, keys: readonly KeyRow[], untilMs: number): 
 }
 
 /**
- * Renewal: adds a candidate with the presented key's scopes and allow-list. The presented key is not touched; it retires
- * only after the candidate was used. A repeat supersedes the earlier candidate, which is accepted all the same until one
- * is proven.
+ * Renewal: adds a candidate with the presented key's scopes and allow-list. The presented key is
+ * not touched; it retires only after the candidate was used. A repeat supersedes the earlier
+ * candidate, which is still accepted until one of them is proven.
  */
 export async function renewKey(
   database: Database,
@@ -175,8 +179,8 @@ export async function renewKey(
 }
 
 /**
- * Makes a candidate that is to succeed `key`, or, where nobody has used that yet, what that was to succeed: the key in use is
- * the one that gets the grace. The caller holds the runner's lock.
+ * Makes a candidate that succeeds `key`, or, where nobody has used `key` yet, the key that `key`
+ * was to succeed: the key in use gets the grace. The caller holds the runner's lock.
  */
 async function succeed(
   tx: Db,
@@ -245,7 +249,10 @@ export async function findKeyRow(
   return row;
 }
 
-/** Effective on this node at once (the caller forgets its cache), elsewhere within limits.keyCacheMs. Idempotent. */
+/**
+ * Revokes a key: on this node at once (the caller forgets its cache), elsewhere within
+ * limits.keyCacheMs. Idempotent.
+ */
 export async function revokeKey(
   database: Database,
   tenantId: TenantId,
@@ -253,7 +260,7 @@ export async function revokeKey(
 ): Promise<KeyRow> {
   return await database.transaction(tenantId, async (tx) => {
     const runnerId = (await findKey(tx, tenantId, keyId))?.runner_id ?? null;
-    // A renewal that is under way would make its candidate afterwards.
+    // Without the lock, a renewal that is under way would make its candidate afterwards.
     if (runnerId !== null) await lockRunner(tx, tenantId, runnerId);
     await revokeKeyRow(tx, tenantId, keyId);
     const row = await findKey(tx, tenantId, keyId);
@@ -263,15 +270,16 @@ export async function revokeKey(
 }
 
 export interface KeyChangeRequest {
-  /** Seconds from now; null: it does not expire. */
+  /** Seconds from now; null: the key doesn't expire. */
   readonly expires_in?: number | null;
   /** Null: anywhere. */
   readonly allow_from?: readonly string[] | null;
 }
 
 /**
- * Sets when a key expires and where it is accepted from; what is absent stays. Takes effect as revoking does. A repeat
- * counts `expires_in` anew. Problem: invalid_transition (retired or revoked), invalid_body (no CIDR block), not_found.
+ * Sets when a key expires and where it is accepted from; absent members stay as they are. Takes
+ * effect as soon as a revocation does. A repeat counts `expires_in` anew. Problem:
+ * invalid_transition (retired or revoked), invalid_body (no CIDR block), not_found.
  */
 export async function changeKey(
   database: Database,
@@ -303,9 +311,10 @@ const ended = (row: KeyRow): Problem =>
   });
 
 /**
- * Renewal by an operator's hand: a candidate beside a good key of a runner, which retires once the candidate has been
- * used (contract §7). `seconds`: how long the new one lives; null: for ever; undefined: as long as the old one was to.
- * Problem: not_found, invalid_transition (not good any more, or no runner's key).
+ * Renewal by an operator: adds a candidate beside a runner's good key, which retires once the
+ * candidate has been used (contract §7). `seconds`: how long the new key lives; null: for ever;
+ * undefined: as long as the old key was to live. Problem: not_found, invalid_transition (no longer
+ * good, or not a runner's key).
  */
 export async function rollKey(
   database: Database,

@@ -1,6 +1,7 @@
-// One 32-byte master key, from which HKDF derives one key per purpose (contract §2). Its check value is in the
-// database: a node with another key refuses to start, because it could neither read sealed uploads nor know secrets
-// again. On SQLite the key is made at the first run and kept in a 0600 file beside the database; backups cover both.
+// One 32-byte master key, from which HKDF derives one key for each purpose (contract §2). Its check
+// value stands in the database: a node with another key refuses to start, because it could neither
+// read sealed uploads nor recognise secrets. On SQLite the key is made at the first run and kept in
+// a 0600 file beside the database; backups cover both.
 
 import { hkdfSync, timingSafeEqual } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
@@ -10,12 +11,12 @@ import type { Secret } from '../lib/log.ts';
 import { randomBytes } from '../lib/random.ts';
 import { insertInstallation, readMasterKeyCheck } from './installation.queries.ts';
 
-/** What keys are derived for; the words are part of the derivation and never change. */
+/** The purposes of derived keys; the words are part of the derivation and never change. */
 export type Purpose = 'sealed uploads' | 'secret findings' | 'check value';
 
 const KEY_BYTES = 32;
 
-/** The configuration can't be started with; the message says what to do. */
+/** The server can't start with this configuration; the message says what to do. */
 export class MasterKeyError extends Error {}
 
 export class MasterKey {
@@ -32,7 +33,10 @@ export class MasterKey {
   }
 }
 
-/** From the configuration, else from the file, which is made when there is none and the database is embedded. */
+/**
+ * Takes the key from the configuration, otherwise from the file. The file is made when there is
+ * none and the database is embedded.
+ */
 export function loadMasterKey(
   configured: Secret | null,
   directory: string,
@@ -64,7 +68,10 @@ function parse(text: string): Buffer {
     : Buffer.from(trimmed, 'base64');
 }
 
-/** Compares with what the database knows; the first start writes it. Rejects with MasterKeyError when it is another. */
+/**
+ * Compares the key with the check value in the database; the first start writes that. Rejects with
+ * MasterKeyError when they differ.
+ */
 export async function verifyMasterKey(
   database: Database,
   key: MasterKey,

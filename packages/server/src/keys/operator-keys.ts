@@ -1,4 +1,5 @@
-// Keys that operators make by hand: a further key of a runner, an enrolment token.
+// Keys that operators make by hand: a further key of a runner, an enrolment token. Each is proven
+// from the start, and its secret is returned once.
 
 import { KEY_SCOPES, type KeyScope, limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';
@@ -14,16 +15,18 @@ export interface NewRunnerKey {
   readonly runner_id: string;
   readonly name?: string;
   readonly scopes?: readonly KeyScope[];
-  /** Seconds; absent: it doesn't expire. */
+  /** Seconds; absent: the key doesn't expire. */
   readonly expires_in?: number;
   readonly allow_from?: readonly string[];
 }
 
-/** Every key has the scope `heartbeat`. */
+/** Adds the scope `heartbeat`, which every key has. */
 const withHeartbeat = (scopes: readonly KeyScope[] | undefined): readonly KeyScope[] =>
   scopes === undefined ? KEY_SCOPES : [...new Set<KeyScope>(['heartbeat', ...scopes])];
 
-/** Adds a proven key to a runner. Problem: not_found (no such runner), invalid_body (no CIDR block). */
+/**
+ * Adds a proven key to a runner. Problem: not_found (no such runner), invalid_body (no CIDR block).
+ */
 export async function addRunnerKey(
   database: Database,
   clock: Clock,
@@ -53,17 +56,17 @@ export interface NewEnrolmentToken {
   readonly uses?: number;
   /** Seconds; absent: limits.enrolmentTokenLifeMs. */
   readonly expires_in?: number;
-  /** What each of its runners gets. */
+  /** The labels that each of the token's runners gets. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** What a runner may ask for besides: `name` or `name=value`; absent: anything. */
+  /** The labels that a runner may ask for besides: `name` or `name=value`; absent: any. */
   readonly allowed_labels?: readonly string[];
-  /** Of the keys made with it. */
+  /** The scopes of the keys made with the token. */
   readonly scopes?: readonly KeyScope[];
-  /** Of the token, and of the keys made with it. */
+  /** Where the token, and the keys made with it, are accepted from. */
   readonly allow_from?: readonly string[];
 }
 
-/** Problem: invalid_body (no CIDR block). */
+/** Adds an enrolment token. Problem: invalid_body (no CIDR block). */
 export async function addEnrolmentToken(
   database: Database,
   clock: Clock,

@@ -1,4 +1,5 @@
-// Whether this process can serve, and if not, why: for load balancers and people. Called by GET /readyz.
+// Decides whether this process can serve, and if not, says why: for load balancers and people, as
+// the answer of GET /readyz. Called by app.ts.
 
 import type { Database } from '../db/db.ts';
 import { readMasterKeyCheck } from './installation.queries.ts';
@@ -10,7 +11,10 @@ export interface ReadinessDeps {
   readonly isStopping: () => boolean;
 }
 
-/** Why no requests should come here now, in a sentence; null: all is well. Asks the database. */
+/**
+ * The reason why no requests should come here now, in a sentence; null: all is well. Asks the
+ * database.
+ */
 export async function unreadyReason(deps: ReadinessDeps): Promise<string | null> {
   if (deps.isStopping()) return 'The server is stopping.';
   if (!deps.isPresenceWritten()) return 'Signs of life can not be stored just now.';
@@ -18,7 +22,7 @@ export async function unreadyReason(deps: ReadinessDeps): Promise<string | null>
     await readMasterKeyCheck(deps.database.system());
     return null;
   } catch {
-    // Whatever the database says, the answer is the same; its own log has the reason.
+    // Every error of the database gives the same answer; the database's own log has the reason.
     return 'The database does not answer.';
   }
 }

@@ -1,4 +1,5 @@
-// SQL of the runner row as its identity: created by an operator or an enrolment, paused, revoked.
+// SQL of the runner row as an identity: created by an operator or an enrolment, paused, revoked. A
+// revoked runner stays revoked.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../db/db.ts';
@@ -63,7 +64,9 @@ export async function findRunner(
     .executeTakeFirst();
 }
 
-/** Takes the runner's row lock for the rest of the transaction (on SQLite the transaction is the lock). */
+/**
+ * Locks the runner's row for the rest of the transaction (on SQLite the transaction is the lock).
+ */
 export async function lockRunner(
   db: Db,
   tenantId: string,
@@ -91,7 +94,9 @@ export async function findByEnrollment(
     .executeTakeFirst();
 }
 
-/** Guarded: a revoked runner stays revoked. Zero: not there, or revoked. */
+/**
+ * Guarded: a revoked runner stays revoked. Returns zero when the runner isn't there or is revoked.
+ */
 export async function setRunnerAdmin(
   db: Db,
   tenantId: string,
@@ -116,7 +121,9 @@ export interface RunnerPageQuery {
   readonly limit: number;
 }
 
-/** Newest first; one more than `limit` tells that there is another page. */
+/**
+ * A page of runners, newest first. Returns one row more than `limit` when there is another page.
+ */
 export async function pageRunners(
   db: Db,
   tenantId: string,

@@ -1,4 +1,5 @@
-// Runners as operators manage them: created with a first key, paused, resumed, revoked.
+// Runners as operators manage them: created with a first key, paused, resumed, revoked. Revoking a
+// runner revokes all of its keys in the same transaction.
 
 import { KEY_SCOPES, limits } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
@@ -21,7 +22,9 @@ import { KEY_BEGINNINGS } from './key.machine.ts';
 
 export type { RunnerRow } from './runner.queries.ts';
 
-/** One runner by key, or undefined. For other slices that are inside a transaction of their own. */
+/**
+ * One runner by its id, or undefined. For other slices that are inside a transaction of their own.
+ */
 export async function findRunner(
   db: Db,
   tenantId: string,
@@ -31,8 +34,8 @@ export async function findRunner(
 }
 
 /**
- * Calls of one runner take turns for the rest of the transaction, so that two equal ones can't both be the first. For other
- * slices that are inside a transaction of their own.
+ * Makes the calls of one runner take turns for the rest of the transaction, so that two equal calls
+ * can't both be the first. For other slices that are inside a transaction of their own.
  */
 export async function takeTurn(db: Db, tenantId: string, runnerId: string): Promise<void> {
   await lockRunner(db, tenantId, runnerId);
@@ -71,7 +74,10 @@ export interface NewRunnerRequest {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Makes a runner and its first key, which does not expire: agents that are already deployed never renew (RP §10). */
+/**
+ * Makes a runner and its first key, which does not expire: agents that are already deployed never
+ * renew (RP §10).
+ */
 export async function createRunner(
   database: Database,
   clock: Clock,
@@ -85,7 +91,7 @@ export async function createRunner(
   );
 }
 
-/** The same inside the caller's transaction. */
+/** Does the same inside the caller's transaction. */
 export async function createRunnerIn(
   tx: Db,
   tenantId: TenantId,
@@ -119,7 +125,10 @@ export async function createRunnerIn(
   return { runner: present(await readRunner(tx, tenantId, id), 'the new runner'), key };
 }
 
-/** Sets the admin state; revoking also revokes every key. Idempotent. Problem: invalid_transition from revoked. */
+/**
+ * Sets the admin state; revoking also revokes every key. Idempotent. Problem: invalid_transition
+ * from revoked.
+ */
 export async function administerRunner(
   database: Database,
   tenantId: TenantId,

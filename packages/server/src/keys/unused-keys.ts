@@ -1,16 +1,19 @@
-// What is removed of keys, and what never is. A runner that renews and doesn't use what it gets leaves a key each time:
-// those that can't be used any more go. Tokens, and keys that were used, stay: uploads, runners and commands name them.
-// Called by upkeep.
+// Removes keys that can't be used any more and never were. A runner that renews and doesn't use its
+// new keys leaves one each time; those go. Tokens, and keys that were used, stay, because uploads,
+// runners and commands name them. Called by prune.ts.
 
 import type { Database } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import { deleteSomeUnusedKeys } from './keys.queries.ts';
 
-/** One step, a few milliseconds of the writer, and the steps of a round: 10 000 keys a minute. */
+/**
+ * Keys that one step deletes, a few milliseconds of the writer, and the steps of a round: 10 000
+ * keys a minute.
+ */
 const KEYS_PER_STEP = 200;
 const STEPS_PER_ROUND = 50;
 
-/** Those that were made longer ago than `keepMs`, and have ended without a use. */
+/** Deletes keys that were made longer ago than `keepMs` and have ended without a use. */
 export async function pruneUnusedKeys(
   database: Database,
   clock: Clock,

@@ -1,4 +1,5 @@
-// A failed assertion is a Defect: a mistake of ours, answered as 500 without detail and logged with its stack.
+// A failed assertion is a Defect: a mistake of ours, answered as 500 without detail and logged with
+// its stack.
 
 export class Defect extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -13,7 +14,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   }
 }
 
-/** The value, or a Defect that says what was missing. */
+/** The value, or a Defect that names the missing thing. */
 export function present<T>(value: T | null | undefined, what: string): T {
   if (value === null || value === undefined) throw new Defect(`missing: ${what}`);
   return value;

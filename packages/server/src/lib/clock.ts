@@ -1,4 +1,5 @@
-// The only place where the server asks for the time. Stories get a Clock, so that tests and the simulator own time.
+// The only place where the server asks for the time. Stories get a Clock, so that tests and the
+// simulator control the time.
 
 export interface Clock {
   /** Milliseconds since the epoch, UTC. */

@@ -1,5 +1,6 @@
-// The decoders of the Content-Encodings that are understood (contract §2), with their bounds. The caller bounds what
-// comes out. Used for request bodies (http/body.ts) and for stored uploads (ingest/document/document.ts).
+// The decoders of the Content-Encodings that are understood (contract §2), with their bounds. The
+// caller bounds the decoded bytes. Used for request bodies (http/body.ts) and for stored uploads
+// (ingest/document/document.ts).
 
 import type { Transform } from 'node:stream';
 import {
@@ -17,10 +18,13 @@ export type Encoding = (typeof ENCODINGS)[number];
 /** RFC 9659: a window of 2^23 bytes. */
 const ZSTD_WINDOW_LOG_MAX = Math.log2(limits.zstdWindowBytesMax);
 
-/** zlib's own: what it gives out in one piece. */
+/** zlib's own default: the most that it gives out in one piece. */
 const CHUNK_BYTES = 16 * 1024;
 
-/** A fresh decoder that gives out pieces of at most `chunkSize` bytes; null for `identity`, which needs none. */
+/**
+ * A fresh decoder that gives out pieces of at most `chunkSize` bytes; null for `identity`, which
+ * needs no decoder.
+ */
 export function decoderOf(
   encoding: Encoding,
   chunkSize = CHUNK_BYTES,

@@ -1,5 +1,6 @@
-// How much space is left for the embedded database: looked at now and then by upkeep, known at any time. Below the watermark uploads are
-// refused while the database can still write what must go on: presence, commands, keys. Wired by app.ts.
+// Watches how much space is left for the embedded database: upkeep looks now and then, and the last
+// answer is known at any time. Below the watermark uploads are refused, while the database can
+// still write what must go on: presence, commands, keys.
 
 import { statfs } from 'node:fs/promises';
 import type { Logger } from './log.ts';
@@ -13,17 +14,23 @@ export const freeBytesOf: FreeBytes = async (directory) => {
   return bavail * bsize;
 };
 
-/** How to learn what may still be written, in bytes. */
+/** The two ways to ask how many bytes may still be written. */
 export interface Looks {
   readonly onDisk: () => Promise<number>;
-  /** Inside the database's file: what was deleted leaves room there, and the file doesn't shrink. */
+  /**
+   * Free bytes inside the database's file: deleted rows leave room there, and the file doesn't
+   * shrink.
+   */
   readonly inFile: () => Promise<number>;
 }
 
-/** What is free inside the file can't hold the log beside it (SQLite's WAL): this much has to be on the disk itself. */
+/**
+ * Free space inside the file can't hold the log beside it (SQLite's WAL), so this much must be free
+ * on the disk itself.
+ */
 const LOG_BYTES = 64 * 1024 * 1024;
 
-/** See the head of this file. Nothing is low before the first look. */
+/** See the head of this file. Nothing counts as low before the first look. */
 export class DiskWatch {
   readonly #looks: Looks;
   readonly #freeBytesMin: number;
@@ -35,13 +42,16 @@ export class DiskWatch {
     this.#freeBytesMin = freeBytesMin;
   }
 
-  /** Rejects when the filesystem or the database can't be asked; then what was known before stands. */
+  /**
+   * Looks anew. Rejects when the filesystem or the database can't be asked; then the previous
+   * answer stays.
+   */
   async look(): Promise<void> {
     const { onDisk, inFile } = this.#looks;
     this.#room = { onDisk: await onDisk(), inFile: await inFile() };
   }
 
-  /** The same at the start, which must not fail for it. */
+  /** The same at the start of the server, which must not fail because of it. */
   async lookFirst(log: Logger): Promise<void> {
     try {
       await this.look();
@@ -50,7 +60,7 @@ export class DiskWatch {
     }
   }
 
-  /** On the disk and inside the file together; null: not known yet. */
+  /** Free bytes on the disk and inside the file together; null: not known yet. */
   get freeBytes(): number | null {
     return this.#room === null ? null : this.#room.onDisk + this.#room.inFile;
   }

@@ -1,4 +1,5 @@
-// A list of ids that grows: 16 bytes each, outside of the heap, where a million texts would take seventy.
+// A list of ids that grows: 16 bytes for each id, outside of the heap, where a million texts would
+// take seventy each.
 
 import { GrowingInts } from './growing-ints.ts';
 import { ID_BYTES, idToText, writeId } from './id-bytes.ts';

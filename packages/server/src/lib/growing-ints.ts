@@ -1,6 +1,7 @@
-// A list of 32-bit integers that grows: one, two or four bytes each, as few as the integers around it need, where an array of
-// a million numbers or small objects would take ten times as much. It grows by segments, so nothing but a segment is ever
-// copied and little is unused. For what must not depend on how documents are written, only on how many items they have.
+// A list of 32-bit integers that grows: one, two or four bytes each, as few as the integers around
+// it need. An array of a million numbers or small objects would take ten times as much. The list
+// grows by segments, so nothing but a segment is ever copied and little is unused. For data whose
+// size must depend only on the number of items in a document, not on how the document is written.
 
 const SEGMENT_BITS = 14;
 const SEGMENT_LENGTH = 1 << SEGMENT_BITS;
@@ -23,7 +24,7 @@ export class GrowingInts {
     return (this.#segments[index >>> SEGMENT_BITS] as Segment)[index & WITHIN] as number;
   }
 
-  /** Of a larger value the last 32 bits stay. */
+  /** Sets the value at an index; of a larger value the last 32 bits are kept. */
   set(index: number, value: number): void {
     const int = value | 0;
     const segment = this.#segments[index >>> SEGMENT_BITS] as Segment;
@@ -36,7 +37,10 @@ export class GrowingInts {
     this.#segments[index >>> SEGMENT_BITS] = wider;
   }
 
-  /** Gives the memory back at once, instead of when the collector comes by. Nothing may be read afterwards. */
+  /**
+   * Gives the memory back at once, without waiting for the collector. Nothing may be read
+   * afterwards.
+   */
   release(): void {
     for (const { buffer } of this.#segments) (buffer as ArrayBuffer).transfer(0);
     this.#segments.length = 0;
@@ -44,7 +48,7 @@ export class GrowingInts {
   }
 }
 
-/** An empty segment of as few bytes as this integer needs. */
+/** An empty segment with as few bytes for each integer as this one needs. */
 function segmentFor(value: number): Segment {
   if (value === (value << 24) >> 24) return new Int8Array(SEGMENT_LENGTH);
   if (value === (value << 16) >> 16) return new Int16Array(SEGMENT_LENGTH);

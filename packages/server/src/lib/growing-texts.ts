@@ -1,5 +1,6 @@
-// A list of texts that grows, outside of the heap: as many bytes each as UTF-8 needs, and six more, where a million short
-// texts in an array would take about fifty more each. It grows by segments, so nothing is ever copied.
+// A list of texts that grows, outside of the heap: each text takes the bytes of its UTF-8 and six
+// more. A million short texts in an array would take about fifty more each. The list grows by
+// segments, so nothing is ever copied.
 
 import { assert } from './assert.ts';
 import { GrowingInts } from './growing-ints.ts';
@@ -11,12 +12,14 @@ const WITHIN = SEGMENT_BYTES - 1;
 /** Each text begins with its length. */
 const LENGTH_BYTES = 2;
 
-/** Longer texts don't belong here: what is left of a segment when the next one begins is unused. */
+/**
+ * Longer texts don't belong here: the rest of a segment that the next text doesn't fit is unused.
+ */
 const TEXT_BYTES_MAX = SEGMENT_BYTES / 8;
 
 export class GrowingTexts {
   readonly #segments: Buffer[] = [];
-  /** Of each text its segment and its place in there. */
+  /** For each text, its segment and its place in the segment. */
   readonly #places = new GrowingInts();
   #end = SEGMENT_BYTES;
 
@@ -24,7 +27,7 @@ export class GrowingTexts {
     return this.#places.length;
   }
 
-  /** What all of them take. */
+  /** The bytes of all segments. */
   get bytes(): number {
     return this.#segments.length * SEGMENT_BYTES;
   }

@@ -1,6 +1,6 @@
-// UUIDs between their two shapes: 36 characters of lower-case text in TypeScript, 16 bytes in SQLite. Table-driven,
-// because every list and every ingested row passes here. Called by id-plugin.ts (Kysely queries and results) and by
-// growing-ids.ts. Anything that is not a UUID throws, as PostgreSQL's uuid type does.
+// Converts UUIDs between their two shapes: 36 characters of lower-case text in TypeScript, 16 bytes
+// in SQLite. Table-driven, because every list and every ingested row passes here. Anything that is
+// not a UUID throws, as PostgreSQL's uuid type does. Called by id-plugin.ts and growing-ids.ts.
 
 // Byte -> the character codes of its two hexadecimal digits.
 const HEX = new Uint8Array(512);
@@ -18,14 +18,18 @@ for (let value = 0; value < 16; value++) {
   DIGIT[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-// Where in the text each of the 16 bytes begins; the dashes stand at 8, 13, 18 and 23 (RFC 9562 §4).
+// The place in the text at which each of the 16 bytes begins; the dashes stand at 8, 13, 18 and 23
+// (RFC 9562 §4).
 const OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 const DASH = 45;
 
 /** Number of bytes of an id. */
 export const ID_BYTES = 16;
 
-/** Writes the 16 bytes of `text` into `target` at `offset`. Throws a TypeError when it is not a UUID. */
+/**
+ * Writes the 16 bytes of `text` into `target` at `offset`. Throws a TypeError when it is not a
+ * UUID.
+ */
 export function writeId(text: string, target: Uint8Array, offset: number): void {
   let bad =
     text.length !== 36 ||
@@ -53,7 +57,10 @@ export function idToBytes(text: string): Uint8Array {
 // The text that is being written, with its dashes.
 const TEXT = Buffer.alloc(36, DASH);
 
-/** The lower-case text of 16 bytes, which may be any bytes at all. In one piece: joined from parts it would take ten times as much. */
+/**
+ * The lower-case text of 16 bytes, which may have any values. Written in one piece: joining parts
+ * would take ten times as long.
+ */
 export function idToText(bytes: Uint8Array): string {
   for (let i = 0; i < ID_BYTES; i++) {
     const at = OFFSETS[i] as number;
@@ -70,7 +77,7 @@ export function isSameId(one: Uint8Array, other: Uint8Array): boolean {
   return true;
 }
 
-/** Throws a TypeError unless `text` is a UUID in lower-case text: what a tenant scope has to be. */
+/** Throws a TypeError unless `text` is a UUID in lower case, as a tenant scope must be. */
 export function assertId(text: string): void {
   writeId(text, new Uint8Array(ID_BYTES), 0);
   if (text !== text.toLowerCase()) throw new TypeError('an id is lower-case text');

@@ -1,4 +1,5 @@
-// UUIDv7 ids: time-ordered, so that new rows land at the end of their index and ids sort by creation.
+// UUIDv7 ids: time-ordered, so that new rows land at the end of their index and ids sort by
+// creation.
 
 import { randomBytes } from './random.ts';
 
@@ -19,8 +20,8 @@ let lastMs = 0;
 let counter = 0;
 
 /**
- * A new UUIDv7 (RFC 9562 §5.7) with a 12-bit counter in rand_a (§6.2, method 1): ids made by one process in the
- * same millisecond still sort in the order they were made.
+ * A new UUIDv7 (RFC 9562 §5.7) with a 12-bit counter in rand_a (§6.2, method 1): ids made by one
+ * process in the same millisecond still sort in the order they were made.
  */
 export function newId<Id extends string>(nowMs: number): Id {
   if (nowMs > lastMs) {
@@ -28,7 +29,7 @@ export function newId<Id extends string>(nowMs: number): Id {
     counter = 0;
   } else {
     counter += 1;
-    // More than 4096 ids in a millisecond: borrow from the next one.
+    // More than 4096 ids in a millisecond: take from the next millisecond.
     if (counter > 0xfff) {
       lastMs += 1;
       counter = 0;
@@ -48,7 +49,10 @@ export function newId<Id extends string>(nowMs: number): Id {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The id in a text from outside, or null when it can't be one (upper case is accepted and lowered). */
+/**
+ * The id in a text from outside, or null when the text can't be one. Upper case is accepted and
+ * lowered.
+ */
 export function parseId<Id extends string>(text: string): Id | null {
   const lower = text.toLowerCase();
   return UUID.test(lower) ? (lower as Id) : null;

@@ -1,6 +1,7 @@
-// Where a text stops being JSON, or nests too deep: line and column for people, without quoting the text, because
-// reports hold secrets. Read byte by byte and piece by piece, keeping a stack of brackets and nothing else; the place is
-// the first byte that no JSON text could have there. Called for bodies, and for reports of any size, once they failed.
+// Finds where a text stops being JSON, or nests too deep: line and column for people, without
+// quoting the text, because reports hold secrets. The text is read byte by byte and piece by piece;
+// only a stack of brackets is kept. The place is the first byte that no JSON text could have there.
+// Used for bodies, and for reports of any size, after they failed to parse.
 
 export interface JsonFault {
   readonly kind: 'syntax' | 'depth';
@@ -20,8 +21,9 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 
 /**
- * Does a JSON text nest deeper than `depthMax`? Looks at brackets outside of strings only: three times as fast as
- * jsonFault, for documents that are most likely well-formed. What it says of a text that isn't JSON means nothing.
+ * Whether a JSON text nests deeper than `depthMax`. Looks only at brackets outside of strings:
+ * three times as fast as jsonFault, for documents that are most likely well-formed. The answer for
+ * a text that isn't JSON means nothing.
  */
 export function nestsDeeper(bytes: Uint8Array, depthMax: number): boolean {
   const { length } = bytes;
@@ -44,7 +46,10 @@ export function nestsDeeper(bytes: Uint8Array, depthMax: number): boolean {
 
 type Expect = 'value' | 'value or ]' | 'name or }' | 'name' | ':' | ', or ]' | ', or }' | 'end';
 
-/** What is inside of a number, and what each next character makes of it (RFC 8259 §6). */
+/**
+ * The part of a number that was just read, and the part that each next character leads to (RFC 8259
+ * §6).
+ */
 type InNumber = 'minus' | 'zero' | 'integer' | 'point' | 'fraction' | 'e' | 'sign' | 'exponent';
 type NumberPart = '0' | '1-9' | '.' | 'e' | '+-';
 const NUMBER: Readonly<Record<InNumber, Partial<Record<NumberPart, InNumber>>>> = {
@@ -57,7 +62,7 @@ const NUMBER: Readonly<Record<InNumber, Partial<Record<NumberPart, InNumber>>>> 
   sign: { '0': 'exponent', '1-9': 'exponent' },
   exponent: { '0': 'exponent', '1-9': 'exponent' },
 };
-/** Where a number may end. */
+/** The parts with which a number may end. */
 const WHOLE: ReadonlySet<InNumber> = new Set(['zero', 'integer', 'fraction', 'exponent']);
 
 const MINUS = 0x2d;
@@ -79,10 +84,13 @@ export class JsonCheck {
   #expect: Expect = 'value';
   #line = 1;
   #column = 1;
-  /** Inside of a string; null outside. A number counts the digits that an escape still wants. */
+  /**
+   * Inside of a string: text, escape, or the number of digits that an escape still needs. Null:
+   * outside.
+   */
   #string: 'text' | 'escape' | number | null = null;
   #number: InNumber | null = null;
-  /** What is left to come of `true`, `false` or `null`. */
+  /** The rest of `true`, `false` or `null` that is still to come. */
   #word = '';
 
   constructor(depthMax: number) {
@@ -97,13 +105,13 @@ export class JsonCheck {
       if (byte === 0x0a) {
         this.#line += 1;
         this.#column = 1;
-        // Bytes 10…… continue a character; one of four bytes has two units.
+        // Bytes 10…… continue a character; a character of four bytes has two UTF-16 units.
       } else if ((byte & 0xc0) !== 0x80) this.#column += byte >= 0xf0 ? 2 : 1;
     }
     return null;
   }
 
-  /** The fault of ending here, if it is one. */
+  /** The fault of ending here; null: the text may end here. */
   end(): JsonFault | null {
     if (this.#string !== null) return this.#fault(NOT_A_STRING);
     const isWhole = this.#word === '' && (this.#number === null || WHOLE.has(this.#number));
@@ -116,7 +124,7 @@ export class JsonCheck {
     return { kind, line: this.#line, column: this.#column, detail };
   }
 
-  /** What is wrong with the next byte; null when nothing is. */
+  /** The fault of the next byte; null when there is none. */
   #read(byte: number): string | null {
     if (this.#string !== null) return this.#readString(byte, this.#string);
     if (this.#word !== '') {
@@ -156,7 +164,7 @@ export class JsonCheck {
     return null;
   }
 
-  /** Between tokens: what begins or ends here. */
+  /** Between tokens: reads the byte that begins or ends something. */
   #begin(byte: number): string | null {
     const expect = this.#expect;
     const isValueNext = expect === 'value' || expect === 'value or ]';
@@ -188,7 +196,7 @@ export class JsonCheck {
     return null;
   }
 
-  /** What may come behind a value. */
+  /** What may stand behind a value. */
   #after(): Expect {
     if (this.#stack.length === 0) return 'end';
     return this.#stack.at(-1) === OPEN_ARRAY ? ', or ]' : ', or }';

@@ -1,5 +1,5 @@
-// Structured logs (pino). Secrets are redacted by type: a Secret never prints, whoever logs it, and well-known
-// header names are censored besides.
+// Structured logs (pino). Secrets are redacted by type: a Secret never prints, whoever logs it.
+// Well-known header names are censored as well.
 
 import { inspect } from 'node:util';
 import { pino, type Logger } from 'pino';

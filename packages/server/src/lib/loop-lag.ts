@@ -1,8 +1,12 @@
-// How far the event loop of this thread lags behind: the one place that measures it. Asked by the flush of presence.
+// Measures how far the event loop of this thread lags behind; the only place that does. The flush
+// of presence reads the lag.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** How often the loop is looked at. Half of it costs more than it tells; double hides lags that callers feel. */
+/**
+ * How often the loop is sampled. Half of it costs more than it tells; double hides lags that
+ * callers feel.
+ */
 const RESOLUTION_MS = 20;
 
 export class LoopLag {
@@ -12,7 +16,7 @@ export class LoopLag {
     this.#histogram.enable();
   }
 
-  /** The lag in milliseconds that 99 of 100 looks since the last call stayed below. */
+  /** The lag in milliseconds below which 99 of 100 samples since the last call stayed. */
   takeP99Ms(): number {
     const p99 = this.#histogram.percentile(99) / 1e6 - RESOLUTION_MS;
     this.#histogram.reset();

@@ -1,4 +1,5 @@
-// Problem: an expected refusal, the caller's to act on. Stories throw it; http/problems.ts turns it into RFC 9457.
+// Problem: an expected refusal that the caller can act on. Stories throw it; http/problems.ts turns
+// it into RFC 9457.
 
 import { type ErrorCode, errors } from '@muster/contract/plain';
 
@@ -13,7 +14,7 @@ export interface ProblemExtras {
   readonly errors?: readonly ProblemPlace[];
   /** The command's state (409). */
   readonly state?: string;
-  /** Where a log goes on (409 log_gap). */
+  /** The line at which a log goes on (409 log_gap). */
   readonly nextOffset?: number;
   readonly uploadId?: string;
   readonly receipt?: unknown;

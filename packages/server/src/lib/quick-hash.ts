@@ -1,7 +1,11 @@
-// A hash of texts that costs a nanosecond a character. Not cryptographic: who wants to can make two texts with the same
-// one. For telling apart what a real hash has already called equal.
+// A hash of texts that costs a nanosecond for each character. Not cryptographic: anybody can make
+// two texts with the same hash on purpose. For telling apart texts that a real hash has already
+// called equal.
 
-/** 64 bits in two numbers of 32: two lanes that take the UTF-16 units in the manner of FNV-1a, then spread by Murmur3's finish. */
+/**
+ * 64 bits in two numbers of 32: two lanes take the UTF-16 units in the manner of FNV-1a, and
+ * Murmur3's finish spreads them.
+ */
 export function quickHash(texts: readonly string[]): readonly [number, number] {
   let one = 0x811c9dc5;
   let other = 0x9747b28c;
@@ -12,7 +16,7 @@ export function quickHash(texts: readonly string[]): readonly [number, number] {
       other = Math.imul(other ^ unit, 0x5bd1e995);
       other ^= other >>> 15;
     }
-    // Where one text ends counts: "ab" + "c" isn't "a" + "bc".
+    // The end of each text counts: "ab" + "c" isn't "a" + "bc".
     one = Math.imul(one ^ text.length ^ 0x10000, 0x01000193);
     other = Math.imul(other ^ text.length ^ 0x10000, 0x5bd1e995);
   }

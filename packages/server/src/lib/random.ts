@@ -1,16 +1,26 @@
-// Chance, in one place: key material comes from the CSPRNG, jitter from an ordinary source.
+// The only source of chance: key material, ids and nonces come from the CSPRNG, jitter from an
+// ordinary source.
 
 import { randomFillSync, randomInt } from 'node:crypto';
 
-/** One call of the CSPRNG for about a thousand ids. Half of it: twice the calls; double: nothing to gain. */
+/**
+ * One call of the CSPRNG gives about a thousand ids. Half of it doubles the calls; double gains
+ * nothing.
+ */
 const POOL_BYTES = 8 * 1024;
-/** Ids and nonces come from the pool; what is larger may be key material and lies nowhere but with its owner. */
+/**
+ * Ids and nonces come from the pool. Longer draws may be key material, which only its owner may
+ * hold.
+ */
 const POOLED_BYTES_MAX = 16;
 
 const pool = Buffer.alloc(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** `length` bytes from the CSPRNG. Small amounts are drawn from a pool, in which nothing stays that was given out. */
+/**
+ * `length` bytes from the CSPRNG. Small amounts are drawn from a pool, in which no byte stays that
+ * was given out.
+ */
 export function randomBytes(length: number): Buffer {
   if (length > POOLED_BYTES_MAX) return randomFillSync(Buffer.allocUnsafe(length));
   if (used + length > POOL_BYTES) {

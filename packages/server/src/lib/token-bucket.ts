@@ -1,4 +1,5 @@
-// A rate limit in memory: a burst, then one per interval. Bounded: the oldest idle buckets are dropped.
+// A rate limit in memory: a burst, then one call for each interval. Bounded: the oldest idle
+// buckets are dropped.
 
 const BUCKETS_MAX = 50_000;
 
@@ -7,16 +8,17 @@ export class TokenBuckets {
   readonly #everyMs: number;
   readonly #full = new Map<string, number>();
 
-  /** `burst` calls at once, then one per `everyMs`. */
+  /** `burst` calls at once, then one for each `everyMs`. */
   constructor(burst: number, everyMs: number) {
     this.#burst = burst;
     this.#everyMs = everyMs;
   }
 
   /**
-   * Takes one token. Returns 0 when there was one, else the milliseconds until the next. A bucket is kept as the
-   * time at which it will be full again, so an idle one costs nothing (generic cell rate algorithm). `nowMs` is of the
-   * monotonic clock: with the time of day, a clock that is set back would lock everybody out.
+   * Takes one token. Returns 0 when there was one, otherwise the milliseconds until the next. A
+   * bucket is kept as the time at which it will be full again, so an idle bucket costs nothing
+   * (generic cell rate algorithm). `nowMs` is monotonic: with the time of day, a clock that is set
+   * back would lock everybody out.
    */
   take(key: string, nowMs: number): number {
     const next = Math.max(this.#full.get(key) ?? nowMs, nowMs) + this.#everyMs;

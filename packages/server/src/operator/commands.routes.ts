@@ -1,4 +1,5 @@
-// Commands over HTTP, the operator's side: list, show with attempts and uploads, why it waits, its log, create, cancel.
+// Commands over HTTP, the operator's side: list, show with attempts and uploads, why a command
+// waits, its log, create, cancel.
 
 import { endpoints, limits } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,5 @@
-// Findings and assets over HTTP.
+// Findings and assets over HTTP, the operator's side. The handlers translate requests and rows; the
+// stories of findings/ decide.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';
@@ -61,7 +62,7 @@ export function findingRoutes(
   );
 }
 
-/** What is known of one asset beside its findings. */
+/** The routes that show what is known of one asset beside its findings. */
 export function inventoryRoutes(
   app: FastifyInstance,
   gate: Gate<Caller>,

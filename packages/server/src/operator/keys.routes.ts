@@ -1,4 +1,5 @@
-// Keys and enrolment tokens over HTTP: list, create, roll, change, revoke; and who the caller is.
+// Keys and enrolment tokens over HTTP: list, create, roll, change, revoke; and who the caller is. A
+// secret stands only in the answer to the call that made it.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,5 +1,5 @@
-// Keyset pages as all lists have them: `limit`, `after`, and `next`. The cursor is opaque to callers: base64url of the
-// last item's sort key, checked when it comes back.
+// Keyset pages, the same for all lists: `limit`, `after`, and `next`. The cursor is opaque to
+// callers: base64url of the last item's sort key, checked when it comes back.
 
 import { limits } from '@muster/contract';
 import { Problem } from '../lib/problem.ts';
@@ -19,7 +19,10 @@ export function limitOf(query: PageQuery): number {
   return limit;
 }
 
-/** The sort key in `after`, or null for the first page. `shape` says what each member must be. */
+/**
+ * The sort key in `after`, or null for the first page. `shape` says what type each member must
+ * have.
+ */
 export function cursorOf<const Shape extends readonly ('id' | 'number' | 'rank' | 'text')[]>(
   query: PageQuery,
   shape: Shape,
@@ -52,7 +55,10 @@ export function cursorOf<const Shape extends readonly ('id' | 'number' | 'rank' 
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** NUL and lone surrogates are in no stored text, and PostgreSQL can't even be asked for them. */
+/**
+ * Whether a text could be stored: no stored text has NUL or lone surrogates, and a query with one
+ * fails on PostgreSQL.
+ */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
 function decode(text: string): unknown[] | null {
@@ -65,7 +71,7 @@ function decode(text: string): unknown[] | null {
   }
 }
 
-/** `rows` has up to `limit` + 1 entries; the one too many only tells that there is a next page. */
+/** `rows` has up to `limit` + 1 entries; the last one only shows that there is a next page. */
 export function pageOf<Row, View>(
   rows: readonly Row[],
   limit: number,

@@ -1,4 +1,5 @@
-// The fleet over HTTP: list, show, create, pause, drain, resume, revoke.
+// The fleet over HTTP: list, show, create, pause, drain, resume, revoke. After each change of an
+// admin state the rest of the server is told, so that waiting polls look again.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,5 @@
-// Scan sessions over HTTP, the operator's side: list, show.
+// Scan sessions over HTTP, the operator's side: list, show. Operators see the sessions of all
+// runners of their tenant.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

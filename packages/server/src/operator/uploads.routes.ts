@@ -1,4 +1,5 @@
-// Uploads over HTTP, the operator's side: list, show with the receipt, what was rejected.
+// Uploads over HTTP, the operator's side: list, show with the receipt, show rejected items. No
+// route returns the report itself.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

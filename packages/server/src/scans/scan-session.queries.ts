@@ -1,4 +1,5 @@
-// SQL of scan sessions.
+// SQL of scan sessions: insert, find, end, time out, delete, list. Only a running session is ended,
+// so each session ends once.
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
@@ -47,7 +48,7 @@ export async function sessionsOf(
     .execute();
 }
 
-/** Guarded: only a running session ends. Zero: it has ended. */
+/** Guarded: only a running session ends. Returns zero when it has already ended. */
 export async function endSession(
   db: Db,
   tenantId: string,
@@ -64,7 +65,7 @@ export async function endSession(
   return Number(result.numUpdatedRows);
 }
 
-/** Sessions that nobody ended. */
+/** Ends sessions that nobody ended. */
 export async function timeOutSessions(
   db: Db,
   startedBeforeMs: number,
@@ -79,7 +80,10 @@ export async function timeOutSessions(
   return Number(result.numUpdatedRows);
 }
 
-/** Sessions that ended before, the oldest, a bounded number. Returns how many went. */
+/**
+ * Deletes a bounded number of sessions that ended before that time, the oldest first. Returns the
+ * number of deleted ones.
+ */
 export async function deleteSomeSessions(
   db: Db,
   endedBeforeMs: number,
@@ -111,7 +115,9 @@ export interface SessionPageQuery {
   readonly limit: number;
 }
 
-/** Newest first; one more than `limit` tells that there is another page. */
+/**
+ * A page of sessions, newest first. Returns one row more than `limit` when there is another page.
+ */
 export async function pageSessions(
   db: Db,
   tenantId: string,

@@ -1,4 +1,5 @@
-// Scan sessions as the wire shows them: without nulls, because old clients fail on unexpected times (RP §0).
+// Turns rows of scan sessions into what the wire shows: without nulls, because old clients fail on
+// unexpected times (RP §0).
 
 import type { ScanEnd, ScanSession, ScanStarted } from '@muster/contract';
 import { isoTime } from '../lib/iso-time.ts';

@@ -1,4 +1,5 @@
-// Scan sessions over HTTP, the runner's side.
+// Scan sessions over HTTP, the runner's side: open, end, show. A runner reaches its own sessions
+// only.
 
 import { endpoints } from '@muster/contract';
 import type { FastifyInstance } from 'fastify';

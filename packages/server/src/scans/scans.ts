@@ -1,5 +1,6 @@
-// Scan sessions (RP §9.1): a runner opens one, ends it once, and reads its own; operators read all. They are the runner's
-// word and decide nothing. Calls may be repeated: the same opening finds the same session, the same end is a repeat.
+// Scan sessions (RP §9.1): a runner opens a session, ends it once, and reads its own; operators
+// read all. A session is only what the runner says, and decides nothing. Calls may be repeated: the
+// same opening finds the same session, and the same end is a repeat.
 
 import { hash } from 'node:crypto';
 import { limits, type NewScanSession, type ScanEnd } from '@muster/contract';
@@ -76,7 +77,7 @@ export async function startScan(
   });
 }
 
-/** Problems: not_found (also for another runner's), transition_conflict. */
+/** Problems: not_found (also for another runner's session), transition_conflict. */
 export async function endScan(
   { database, clock }: ScansDeps,
   owner: Owner,
@@ -95,14 +96,15 @@ export async function endScan(
     if (found?.runner_id !== owner.runnerId) throw notFound();
     if ((await endSession(tx, tenantId, found.id, end)) > 0) return;
     const now = await findSession(tx, tenantId, found.id);
-    // One that timed out was still scanned: the late word counts for nothing, and says so.
+    // A session that timed out may still have been scanned: the late end changes nothing, and the
+    // answer says so.
     if (now?.status === status && now.answer === answer) return;
     const detail = `The session has ended as ${now?.status}.`;
     throw new Problem('transition_conflict', detail, { state: now?.status ?? 'running' });
   });
 }
 
-/** One session; with an owner only its own. Problem: not_found. */
+/** One session; with an owner, only one of the owner's. Problem: not_found. */
 export async function showScan(
   { database }: ScansDeps,
   tenantId: TenantId,
@@ -132,11 +134,14 @@ export async function listScans(
   });
 }
 
-/** One step of deleting, and how many of them a round makes: 20 000 sessions a minute. */
+/** Sessions that one step deletes, and the steps of a round: 20 000 sessions a minute. */
 const SESSIONS_PER_STEP = 500;
 const STEPS_PER_ROUND = 40;
 
-/** For upkeep: sessions that nobody ended have timed out, and those that ended longer ago than `keepMs` go. */
+/**
+ * Times out sessions that nobody ended, and deletes sessions that ended longer ago than `keepMs`.
+ * Run by upkeep.
+ */
 export async function sweepScans({ database, clock }: ScansDeps, keepMs: number): Promise<void> {
   const nowMs = clock.nowMs();
   const db = database.system();

@@ -1,5 +1,6 @@
-// The round of liveness: what was heard is written, leases are renewed by it, and then silence is looked for. The order
-// matters: a lease is only judged lost after the signs of life that would renew it were written. Made by app.ts.
+// The round of liveness: writes what was heard, renews leases by it, and then looks for silence.
+// The order matters: a lease is judged lost only after the signs of life that would renew it were
+// written. Called by app.ts.
 
 import { limits } from '@muster/contract';
 import { type CommandsDeps } from '../commands/commands.ts';
@@ -9,7 +10,7 @@ import type { PresenceBook } from '../heartbeat/presence.ts';
 import type { Authenticator } from '../keys/authenticate.ts';
 import type { Job } from './upkeep.ts';
 
-/** What a round is counted in. */
+/** The counters of a round. */
 export interface RoundMetrics {
   readonly presenceFlushed: (
     wasWritten: boolean,

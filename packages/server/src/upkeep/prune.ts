@@ -1,4 +1,5 @@
-// What is removed or closed by age, each in steps with a bound: one job, made by app.ts. Every slice knows its own rules.
+// The one job that removes or closes what is too old, in bounded steps. Every slice knows its own
+// rules; this job only calls them. Called by app.ts.
 
 import { CommandHistory } from '../commands/command-history.ts';
 import type { Database } from '../db/db.ts';
@@ -15,9 +16,11 @@ const EVERY_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export interface Keeping {
-  /** Of raw uploads, after they ended. */
+  /** Days that raw uploads are kept after their end. */
   readonly uploadKeepDays: number;
-  /** Of commands and scan sessions after they ended, and of keys that were never used. */
+  /**
+   * Days that commands and scan sessions are kept after their end, and keys that were never used.
+   */
   readonly historyKeepDays: number;
 }
 

@@ -1,5 +1,6 @@
-// The one scheduler: flush presence, renew leases, watch for silence, sweep commands, prune uploads. Each job runs on
-// its own pace, one at a time; a job that fails is logged and tried again at its next turn.
+// The one scheduler: flush presence, renew leases, watch for silence, sweep commands, prune
+// uploads. Each job runs at its own pace, one at a time; a job that fails is logged and tried again
+// at its next turn.
 
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -27,12 +28,12 @@ export class Upkeep {
     this.#loops = this.#jobs.map((job) => this.#loop(job));
   }
 
-  /** Runs every job once, now: for tests that own the clock. Rejects with the first fault. */
+  /** Runs every job once, now; for tests that own the clock. Rejects with the first fault. */
   async round(): Promise<void> {
     for (const job of this.#jobs) await job.run();
   }
 
-  /** Ends the loops after what is under way. */
+  /** Ends the loops after the jobs that are under way. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#loops);

@@ -1,14 +1,14 @@
-// What has to be looked at now and then, because nothing tells of it: threads that stall, a clock that drifts, a disk that
-// fills. Made by app.ts.
+// The jobs that look now and then at what reports nothing by itself: threads that stall, a clock
+// that drifts, a disk that fills. Called by app.ts.
 
 import { WATCH_EVERY_MS } from '../ingest/queue/workers.ts';
 import type { DiskWatch } from '../lib/disk-watch.ts';
 import type { Job } from './upkeep.ts';
 
 export interface WatchJobsDeps {
-  /** Ends ingest threads that stall; they are given minutes. */
+  /** Ends ingest threads that have stalled for minutes. */
   readonly watchThreads: () => void;
-  /** Makes the clock agree with those of other nodes. */
+  /** Makes the clock agree with the clocks of other nodes. */
   readonly alignClock: () => Promise<void>;
   readonly alignEveryMs: number;
   /** Null: the database has a disk of its own. A disk fills within minutes at the fastest. */

@@ -1,5 +1,6 @@
-// A long queue: what one runner asks doesn't get slower by what waits for the others, upkeep ends what nobody can take
-// any more piece by piece, and there is an end to how much may wait.
+// A long queue. A runner's question doesn't get slower by commands that wait for others, upkeep
+// ends commands that nobody can take any more piece by piece, and the number of waiting commands
+// has a bound.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -16,10 +17,13 @@ import { Problem } from '../../src/lib/problem.ts';
 import { eventually, TestClock } from '../harness.ts';
 import { copiesOf, DATABASES, newRunnerId, nodeOn, type Stage, stageOn } from './stage.ts';
 
-/** More than is looked at in the thread that answers. */
+/** More rows than the answering thread reads. */
 const MANY = 600;
 
-/** The same database, with a list of how many rows each SELECT for one tenant gave to the thread that answers. */
+/**
+ * The same database, with a list of the number of rows that each SELECT for one tenant gave to the
+ * answering thread.
+ */
 function counting(database: Database): { database: Database; given: number[] } {
   const given: number[] = [];
   const counted = (db: Db): Db =>

@@ -1,5 +1,5 @@
-// What runners tell of a command while they hold it (progress, log lines) and hand in for it (uploads); payloads of
-// known types, judged when the command is created; scan sessions.
+// The reports of runners about a command that they hold (progress, log lines) and for it (uploads);
+// payloads of known types, judged when the command is created; scan sessions.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

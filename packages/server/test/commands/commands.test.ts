@@ -1,5 +1,6 @@
-// Commands (contract §4): the table of transitions row by row, with repeats, conflicts and strangers; what a poll offers
-// and in which order. Leases, cancels and races are in late-answers.test.ts.
+// Commands (contract §4): the table of transitions row by row, with repeats, conflicts and
+// strangers; the offers of a poll and their order. Leases, cancels and races are in
+// late-answers.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// Who may take which command, as pure rules: what heartbeats of both eras mean, and how many slots are free.
+// Who may take which command, as pure rules: the meaning of heartbeats of both eras, and the number
+// of free slots.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// What goes of commands that ended long ago, row by row, and how much of it in one round: those that stay are in nobody's
-// way, and a long log takes several rounds.
+// Removing commands that ended long ago: which rows go, and how many in one round. Commands that
+// stay don't hold the others up, and a long log takes several rounds.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -35,7 +35,7 @@ for (const [name, urlOf] of DATABASES) {
     after(async () => await stage.close());
 
     const history = () => new CommandHistory(stage.database, clock);
-    /** The n-th one ended n milliseconds after the first. */
+    /** The n-th command ended n milliseconds after the first. */
     const ended = async (count: number, change: Partial<CommandRow> = {}): Promise<string[]> => {
       const firstMs = clock.nowMs() - 2 * KEEP_MS;
       return await copiesOf(stage, model, count, (n) => ({
@@ -59,7 +59,7 @@ for (const [name, urlOf] of DATABASES) {
       } as const;
       await insertRows(stage.database.tenant(stage.tenantId), 'command_attempt', [attempt]);
     };
-    /** So many rows, each as many lines as are deleted in a step. */
+    /** So many rows, each with as many lines as one step deletes. */
     const logged = async (id: string, count: number): Promise<void> => {
       const rows = Array.from({ length: count }, (_, n) => ({
         tenant_id: stage.tenantId,

@@ -1,4 +1,5 @@
-// Leases, late answers, cancels and races (contract §4): at most a duplicate execution, never a duplicate commit.
+// Leases, late answers, cancels and races (contract §4): at most a duplicate execution, never a
+// duplicate commit.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -17,7 +18,7 @@ import {
   type World,
 } from '../http/world.ts';
 
-/** Longer than any lease of a runner that beats each 60 s, or less often observed. */
+/** Longer than any lease of a runner that beats every 60 s, or is less often observed. */
 const LEASE_OVER_MS = 200_000;
 
 for (const backend of BACKENDS) {
@@ -103,7 +104,7 @@ for (const backend of BACKENDS) {
       const long = await held(silent, ['acknowledge', 'start'], { timeout: 3600 });
       const leaseOf = async (id: string): Promise<unknown> =>
         (await showCommand(world, id))['lease_expires_at'];
-      // The signs of life until here are settled first.
+      // The signs of life until here are written first.
       await world.server.round();
       const before = { listed: await leaseOf(listed), unlisted: await leaseOf(unlisted) };
       const longBefore = await leaseOf(long);
@@ -237,7 +238,7 @@ for (const backend of BACKENDS) {
       const runner = await newRunner(world);
       const id = await held(runner, ['acknowledge', 'start']);
       world.server.clock.advance(3_600_000);
-      // The runner was there all the time, and beats as soon as somebody listens again.
+      // The runner was there all the time, and beats as soon as the server listens again.
       ok(await runnerCall(world, runner.key, '/heartbeat', { running: [id] }));
       await world.server.round();
       await world.server.round();

@@ -1,4 +1,5 @@
-// Signs of life extend leases: which ones, by a pure rule; and those of a whole fleet in a few statements.
+// Signs of life extend leases: a pure rule says which, and a few statements extend those of a whole
+// fleet.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// What a node remembers of its offers: what a runner ignores, and what it gave back.
+// A node's memory of its offers: which commands a runner ignores, and which it gave back.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

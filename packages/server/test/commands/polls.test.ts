@@ -1,5 +1,6 @@
-// Waiting polls (contract §4, `?wait=` and `Prefer: wait=`): answered as soon as there is something for this runner, and
-// in any case when the runner is paused, the key dies, the caller goes, time is over, or the server stops.
+// Waiting polls (contract §4, `?wait=` and `Prefer: wait=`): answered as soon as there is a command
+// for this runner, and in any case when the runner is paused, the key dies, the caller goes, time
+// is over, or the server stops.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -32,7 +33,10 @@ for (const backend of BACKENDS) {
   });
   after(async () => await world.stop());
 
-  /** A poll that has arrived: a sign of life was counted for it, and it waits or will look after what follows. */
+  /**
+   * A poll that has arrived: a sign of life was counted for it, and it waits or will look after the
+   * next change.
+   */
   const waiting = async (runner: Runner, seconds = 60): Promise<{ answer: Promise<Answer> }> => {
     const answer = poll(world, runner.key, `?wait=${seconds}`);
     await eventually(async () => (await showRunner(world, runner.id))['presence'] === 'online');
@@ -179,7 +183,7 @@ for (const backend of BACKENDS) {
       await administer(runner, 'pause');
       const id = await newCommand(world, { runner_id: runner.id });
       const { answer } = await waiting(runner);
-      // Whatever else it is told of, it is still paused.
+      // Whatever else it is told, the runner is still paused.
       await newCommand(world, { runner_id: runner.id, priority: 'low' });
       await administer(runner, 'resume');
       assert.equal(ids(await answer)[0], id);
@@ -190,7 +194,7 @@ for (const backend of BACKENDS) {
       const narrow = await newKey(world, runner.id, { scopes: ['heartbeat'] });
       const id = await newCommand(world, { runner_id: runner.id });
       let isAnswered = false;
-      // It is answered when the server of these tests stops.
+      // This poll is answered when the server of these tests stops.
       void poll(world, narrow, '?wait=60').finally(() => {
         isAnswered = true;
       });

@@ -1,4 +1,5 @@
-// While one runner is about to claim a command, others are shown something else; when it doesn't, they hear of it.
+// While one runner is about to claim a command, others are shown something else; when it doesn't
+// claim, they hear of the command.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The stories of commands over an empty database with one tenant, without HTTP: for tests of what no call shows, and of
-// several nodes that share a database.
+// The stories of commands over an empty database with one tenant, without HTTP: for tests of
+// effects that no call shows, and of several nodes that share a database.
 
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import type { CommandRow } from '../../src/commands/command.queries.ts';
@@ -45,7 +45,7 @@ export async function stageOn(url: string | null): Promise<Stage> {
   };
 }
 
-/** Stops with its `wake`. */
+/** A node on the database of the stage; it stops with its `wake`. */
 export function nodeOn({ database }: Stage, clock: TestClock): CommandsDeps {
   const unwritten = () => null;
   const offers = new OfferCounts();

@@ -1,5 +1,6 @@
-// Who may take a command (contract §4): labels from the operator, tools, capabilities and slots from heartbeats of both
-// eras; 404 for everybody else; and the answer to "why is it not picked up?".
+// Who may take a command (contract §4): labels from the operator, tools, capabilities and slots
+// from heartbeats of both eras; 404 for everybody else; and the answer to "why is it not picked
+// up?".
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -24,7 +25,7 @@ for (const backend of BACKENDS) {
   });
   after(async () => await world.stop());
 
-  /** A runner with these labels that has reported this much of itself. */
+  /** A runner with these labels that has reported these facts. */
   const runnerWith = async (labels: Fields, reported: Fields = {}): Promise<Runner> => {
     const body = { name: 'aimed at', labels };
     const made = await operate(world, world.own.admin, '/api/v1/runners', body, 201);

@@ -1,5 +1,5 @@
-// The table of contract §4, cell by cell: each call, in each state, by each kind of caller, without and with the attempt
-// that it speaks of. What doesn't apply changes nothing.
+// The table of contract §4, cell by cell: each call, in each state, by each kind of caller, without
+// and with the attempt that the call names. A call that doesn't apply changes nothing.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -19,13 +19,13 @@ import {
 const CALLS = ['acknowledge', 'start', 'complete', 'fail', 'release'] as const;
 type Call = (typeof CALLS)[number];
 
-/** `done`: it applies; `again`: 200, and nothing changes. */
+/** `done`: the call applies; `again`: 200, and nothing changes. */
 type Cell = 'done' | 'again' | ErrorCode;
 type Row = readonly [Cell, Cell, Cell, Cell, Cell];
 
 /**
- * The holder has, or had, the second claim: it gave a pending or expired command back, and ended the finished ones itself,
- * with the words that it says again here. The former holder lost the first claim.
+ * The holder has, or had, the second claim: it gave a pending or expired command back, and ended a
+ * finished one itself, with the body that it repeats here. The former holder lost the first claim.
  */
 const WHO = ['holder', 'former holder', 'stranger', 'not eligible', 'other tenant'] as const;
 type Who = (typeof WHO)[number];
@@ -79,7 +79,10 @@ const LEADS_TO = {
   release: 'pending',
 } as const;
 
-/** How the holder brings a command there; the operator's cancel comes in between. */
+/**
+ * The calls by which the holder brings a command into the state; the operator's cancel comes in
+ * between.
+ */
 const WAYS: Readonly<Record<string, readonly (Call | 'cancel')[]>> = {
   pending: ['acknowledge', 'release'],
   acknowledged: ['acknowledge'],
@@ -104,7 +107,10 @@ type Fence = 'none' | 'own' | 'next' | 'foreign';
 const attemptOf = (who: Who, fence: Fence): number | null =>
   ({ none: null, own: OWN[who], next: 3, foreign: 99 })[fence];
 
-/** What the attempt makes of a cell: only the one that is meant may be touched. A claim that repeats touches nothing. */
+/**
+ * The effect of the attempt on a cell: a call may touch only the attempt that it names. A repeated
+ * claim touches nothing.
+ */
 function expected(state: string, who: Who, call: Call, fence: Fence): Cell {
   const cell = TABLE[state]?.[who][CALLS.indexOf(call)] ?? assert.fail();
   if (fence === 'none' || cell === 'not_found') return cell;
@@ -137,7 +143,10 @@ for (const backend of BACKENDS) {
   describe(`the table of transitions on ${backend}`, { concurrency: false }, () => {
     let world: World;
     const callers = new Map<Who, Runner>();
-    /** One for what changes nothing, by state; one of its own for each try that applies. */
+    /**
+     * One command for each state in which nothing changes; one of its own for each try that
+     * applies.
+     */
     const commands = new Map<string | Try, string>();
 
     const callerOf = (who: Who): Runner => callers.get(who) ?? assert.fail(who);

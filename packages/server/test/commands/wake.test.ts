@@ -1,5 +1,6 @@
-// How those who wait hear of a command: within one process, from another by a hint, and with every hint lost. Two nodes
-// are two sets of stories over one database; a clock that stands still shows which way the news came.
+// How waiting polls and tails hear of a command: within one process, from another by a hint, and
+// with every hint lost. Two nodes are two sets of stories over one database; a clock that stands
+// still shows which way the news came.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,6 +1,6 @@
-// The console in a real browser against a real server: what an operator does with it, and that it
-// keeps the promises of its content policy. Controls are found by role and name, as a screen reader
-// finds them.
+// The console in a real browser against a real server: an operator's actions in it, and the
+// promises of its content policy. Controls are found by role and name, as a screen reader finds
+// them.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// What the console's tests share: a page of the real console that is watched for faults, and a
-// report to look at.
+// The parts that the console's tests share: a page of the real console that is watched for faults,
+// and a report to look at.
 
 import assert from 'node:assert/strict';
 import { globSync, statSync } from 'node:fs';
@@ -13,7 +13,7 @@ import type { TestServer } from '../harness.ts';
 const CONSOLE = fileURLToPath(new URL('../../../console/', import.meta.url));
 
 /**
- * The server serves what was built: a build older than the sources would let these tests prove
+ * The server serves the built console: with a build older than the sources these tests would prove
  * nothing.
  */
 export function assertBuilt(): void {
@@ -47,7 +47,8 @@ export async function visit(
   options: { readonly width?: number; readonly hash?: string } = {},
 ): Promise<Visit> {
   const viewport = { width: options.width ?? 1200, height: 800 };
-  // Without one a headless browser may name its language in a way that no reader's does.
+  // Without a locale a headless browser may name its language in a way that no reader's browser
+  // does.
   const page = await browser.newPage({ viewport, locale: 'en-US' });
   const faults: string[] = [];
   let refused = 0;
@@ -93,7 +94,7 @@ export async function signIn(page: Page, token: string): Promise<void> {
 /** One more than two pages of the list, so that "load more" has something to do twice. */
 export const FINDINGS = 2 * limits.pageLimitDefault + 1;
 
-/** Tries to become an element, and to run: it must stay a text. */
+/** A title that tries to become an element, and to run: it must stay a text. */
 export const HOSTILE_TITLE = '<img src=x onerror="document.title=\'taken\'"> <b>bold</b>';
 export const HOSTILE_LINK = 'javascript:document.title="taken"';
 

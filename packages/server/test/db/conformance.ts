@@ -1,5 +1,6 @@
-// The rules that both databases keep, written once against the Database interface. Each backend's test file opens
-// its database and calls this; what only one of them has is tested beside it (sqlite-threads, write-queue, row-security, schema).
+// The rules that both databases keep, written once against the Database interface. Each backend's
+// test file opens its database and calls this; features of one backend only are tested beside it
+// (sqlite-threads, write-queue, row-security, schema).
 
 import { describe, test } from 'node:test';
 import type { Opened } from './fixture.ts';

@@ -1,4 +1,5 @@
-// One time for all nodes (docs/adr/0014): whatever a node's own clock says, it takes the time of the database they share.
+// One time for all nodes (docs/adr/0014): whatever a node's own clock says, the node takes the time
+// of the shared database.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -72,7 +73,7 @@ test('on SQLite there is one process and one clock', async () => {
 test('nodes whose clocks are an hour apart write signs of life that the others understand', async () => {
   const stage = await openStage('postgres');
   const nodes: ServerNode[] = [];
-  // One after the other: their clocks stand, and the second is to be the later one.
+  // One after the other: their clocks stand, and the second must be the later one.
   for (const offMs of [HOUR_MS, -HOUR_MS]) {
     const own = new SimulatedClock();
     own.advance(offMs);

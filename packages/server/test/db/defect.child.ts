@@ -1,4 +1,5 @@
-// A process whose writer thread dies of a defect, for the test of what follows: garbage on a port is one.
+// A process whose writer thread dies of a defect, garbage on a port, so that a test can see the
+// consequences.
 
 import { openDatabase } from '../../src/db/db.ts';
 

@@ -1,4 +1,5 @@
-// Rows and helpers that the database tests share: a tenant, a finding with every column filled, a fresh directory.
+// Rows and helpers that the database tests share: a tenant, a finding with every column filled, a
+// fresh directory.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -9,13 +10,13 @@ import type { Insertable } from 'kysely';
 import type { Database, Db } from '../../src/db/db.ts';
 import type { AssetTable, FindingTable } from '../../src/db/tables.ts';
 
-/** What a backend's test file hands to the conformance suite. */
+/** The database that a backend's test file hands to the conformance suite. */
 export interface Opened {
   /** Open and migrated. */
   readonly database: Database;
   /** Opens the same database once more, beside the first. */
   readonly again: () => Promise<Database>;
-  /** Closes the first and removes what belongs to the test. */
+  /** Closes the first and removes everything that belongs to the test. */
   readonly dispose: () => Promise<void>;
 }
 
@@ -25,7 +26,7 @@ export const NOW_MS = 1_790_000_000_000;
 /** One rule, shown on a fresh database. */
 export type Case = (database: Database, opened: Opened) => Promise<void>;
 
-/** Rules by their titles: sentences that say what holds. */
+/** Rules by their titles: sentences that state the rule. */
 export type Cases = Readonly<Record<string, Case>>;
 
 /** Makes a directory and returns it with the function that removes it. */

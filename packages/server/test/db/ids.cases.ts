@@ -1,4 +1,5 @@
-// Ids are lower-case text in TypeScript wherever a query can mention one, and only columns that hold ids are touched.
+// Ids are lower-case text in TypeScript wherever a query can mention one, and only columns that
+// hold ids are touched.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

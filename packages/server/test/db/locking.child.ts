@@ -1,4 +1,5 @@
-// A second server process for the lock's test: opens the directory it is given and holds it until it is killed.
+// A second server process for the lock's test: opens the given directory and holds it until it is
+// killed.
 
 import { openDatabase } from '../../src/db/db.ts';
 

@@ -1,4 +1,5 @@
-// Starting on a database: from nothing, again, several nodes at once, and the two cases that are refused.
+// Starting on a database: from nothing, again, several nodes at once, and the two cases that are
+// refused.
 
 import assert from 'node:assert/strict';
 import { cp, writeFile } from 'node:fs/promises';
@@ -11,7 +12,10 @@ import { countTenants, NOW_MS, type Cases, temporaryDirectory } from './fixture.
 
 const ORIGINAL = new URL('../../migrations/', import.meta.url);
 
-/** A copy of the migrations that the test may change: as a URL for `migrate`, and a folder to write into. */
+/**
+ * A copy of the migrations that the test may change: as a URL for `migrate`, and a folder to write
+ * into.
+ */
 async function copiedMigrations() {
   const { path: folder, remove } = await temporaryDirectory();
   await cp(ORIGINAL, folder, { recursive: true });

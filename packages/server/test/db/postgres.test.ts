@@ -1,4 +1,4 @@
-// The conformance suite on PostgreSQL.
+// The conformance suite on PostgreSQL: every rule on a fresh database of the test cluster.
 
 import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import { openDatabase } from '../../src/db/db.ts';

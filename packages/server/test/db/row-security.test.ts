@@ -1,4 +1,5 @@
-// What only PostgreSQL has: row-level security that holds when a query forgets its tenant, locks and lost connections.
+// The features of PostgreSQL alone: row-level security that holds when a query forgets its tenant,
+// locks and lost connections.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

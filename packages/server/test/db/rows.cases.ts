@@ -1,4 +1,5 @@
-// Many rows in one call: all or none, the same values as one by one, and the number of rows that changed.
+// Many rows in one call: all or none, the same values as one by one, and the number of rows that
+// changed.
 
 import assert from 'node:assert/strict';
 import { insertRows, reusableBytes, updateRows } from '../../src/db/dialect.ts';

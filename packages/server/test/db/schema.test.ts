@@ -1,4 +1,5 @@
-// The schema said four times, and the same each time: two migrations, the table types, the golden dumps.
+// The schema is written four times, and is the same each time: two migrations, the table types, the
+// golden dumps.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { BYTES_COLUMNS, ID_COLUMNS, isIdColumn } from '../../src/db/tables.ts';
 import { NOW_MS, temporaryDirectory } from './fixture.ts';
 
-/** One column as all four can say it: "runner.version text null". */
+/** One column in a form common to all four: "runner.version text null". */
 interface Column {
   table: string;
   name: string;
@@ -51,7 +52,7 @@ async function postgresColumns(database: Database): Promise<Column[]> {
   return rows;
 }
 
-/** What SQLite calls a type, for each of PostgreSQL's. */
+/** SQLite's type for each type of PostgreSQL. */
 const AS_SQLITE: Readonly<Record<string, string>> = {
   uuid: 'blob',
   bytea: 'blob',

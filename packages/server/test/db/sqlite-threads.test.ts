@@ -1,4 +1,5 @@
-// What only SQLite has: threads for reading and writing, one process per file, files for their owner only.
+// The features of SQLite alone: threads for reading and writing, one process per file, files for
+// their owner only.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -23,7 +24,7 @@ async function withSqlite(body: (database: Database, directory: string) => Promi
   await remove();
 }
 
-/** How many turns the event loop of this thread makes while `work` is under way. */
+/** The number of turns that the event loop of this thread makes while `work` is under way. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let counting = true;

@@ -1,4 +1,4 @@
-// The conformance suite on SQLite.
+// The conformance suite on SQLite: every rule on a fresh file with its threads.
 
 import { openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';

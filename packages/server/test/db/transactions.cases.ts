@@ -1,4 +1,5 @@
-// Transactions and single statements: all or nothing, each failing for itself alone, tried again where that helps.
+// Transactions and single statements: all or nothing, each failing for itself alone, tried again
+// where that helps.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,11 +1,12 @@
-// What columns take and give back: the same values on both databases, and the same refusals.
+// The values that columns take and give back are the same on both databases, and so are the
+// refusals.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { findingRow, newTenant, NOW_MS, type Cases } from './fixture.ts';
 
-/** What columns take and give back. */
+/** The values that columns take and give back. */
 export const valueCases: Cases = {
   'a row comes back as it was stored: text, integers, byte strings and null': async (database) => {
     const tenantId = await newTenant(database);

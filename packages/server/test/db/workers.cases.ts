@@ -1,4 +1,5 @@
-// Worker threads open the same database from workerData(), and can die at any moment without stopping the others.
+// Worker threads open the same database from workerData(), and can die at any moment without
+// stopping the others.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,5 @@
-// The order of work on SQLite's one writing connection: what shares a commit, who comes next, what never waits.
+// The order of work on SQLite's one writing connection: which statements share a commit, who comes
+// next, and who never waits.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -10,8 +11,9 @@ import { type Client, TRANSACTION_IDLE_MS, WriteQueue } from '../../src/db/sqlit
 import { temporaryDirectory } from './fixture.ts';
 
 /**
- * A queue on a file with one table `t (n integer primary key)`, without any thread around it. Its clock stands still,
- * or goes on by `stepMs` at every look, so that how many share a group never depends on the machine.
+ * A queue on a file with one table `t (n integer primary key)`, without any thread around it. Its
+ * clock stands still, or goes on by `stepMs` at every look, so that the size of a group never
+ * depends on the machine.
  */
 async function openQueue(context: TestContext, onIdleTimeout = () => {}, stepMs = 0) {
   const { path: directory, remove } = await temporaryDirectory();
@@ -74,7 +76,8 @@ test('a group of singles ends when its time is up; the rest is another group', a
   const { queue, stored } = await openQueue(context, () => {}, 3);
   const { client, sent } = newClient();
   for (const n of [1, 2, 3, 4]) queue.enqueue(client, insert(n));
-  // Looks at 3 ms (the start), 6 and 9 ms: the second statement begins within 5 ms, the third would not.
+  // Looks at 3 ms (the start), 6 and 9 ms: the second statement begins within 5 ms, the third would
+  // not.
   assert.equal(queue.pump([client]), true);
   assert.deepEqual(stored(), [1, 2]);
   assert.equal(queue.pump([client]), false);
@@ -113,7 +116,7 @@ test('neither a flood of singles nor a flood of transactions starves the other',
     queue.enqueue(client, end('commit', tx));
   }
   while (queue.pump([client])) {
-    // Every turn: one group of singles, then one transaction of a step and its end.
+    // Every turn has one group of singles, then one transaction of a step and its end.
     const replies = sent.at(-1)?.length ?? 0;
     order.push(replies > 2 ? 'both' : 'one');
   }

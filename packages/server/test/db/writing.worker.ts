@@ -1,5 +1,6 @@
-// A stand-in for an ingest worker in the tests: opens the database from what it was given and does as told. Messages:
-// 'write' inserts rows in one transaction, 'hold' opens a transaction and keeps it, 'end' closes and ends the thread.
+// A stand-in for an ingest worker in the tests: opens the database from its workerData and does as
+// told. Messages: 'write' inserts rows in one transaction, 'hold' opens a transaction and keeps it,
+// 'end' closes and ends the thread.
 
 import { randomUUID } from 'node:crypto';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';

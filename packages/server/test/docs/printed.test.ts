@@ -1,4 +1,4 @@
-// What is printed from the code and checked in is what the code says now; and tables that people keep by hand name
+// The checked-in prints are what the code says now; and tables that people keep by hand name
 // everything that the code has.
 
 import assert from 'node:assert/strict';
@@ -61,7 +61,7 @@ test('docs/reading-a-receipt.md names every warning and rejection code that the 
       patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] as string)),
     ),
   );
-  // Those of docs/errors.md are about an upload as a whole; `invalid` is about a header.
+  // The codes of docs/errors.md are about an upload as a whole; `invalid` is about a header.
   for (const code of [...Object.keys(errors), 'invalid']) codes.delete(code);
   assert.ok(
     codes.size >= 20,

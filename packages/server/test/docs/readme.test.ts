@@ -1,5 +1,6 @@
-// The documents keep their word: the commands in README.md run for real against a server that was just started, every
-// relative link leads somewhere, and every path that is named in the text exists.
+// The documents keep their word: the commands in README.md run for real against a server that was
+// just started, every relative link leads somewhere, and every path that is named in the text
+// exists.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -13,9 +14,13 @@ import { emptyPlace, type SpawnedServer, spawnServer } from '../harness.ts';
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const run = promisify(execFile);
 
-/** Run by whoever runs this test, or not for a test to run. Everything else in a block marked `sh` is run. */
+/**
+ * Commands that run this test themselves, or that no test should run. Every other command in a
+ * block marked `sh` is run.
+ */
 const EXEMPT: readonly string[] = [
-  'npm ci && npm start', // starts a server that stays; this test starts one through the same entrance
+  // starts a server that stays; this test starts one through the same entrance
+  'npm ci && npm start',
   'npm test', // this test is part of it
 ];
 
@@ -28,7 +33,7 @@ function commandsOf(page: string): string[] {
     .filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-/** The stand-ins of README.md → what the server of this test really printed. */
+/** Replaces the placeholders of README.md with the values that the server of this test printed. */
 function withSecrets(command: string, server: SpawnedServer): string {
   return command
     .replaceAll('http://127.0.0.1:7878', server.url)
@@ -37,12 +42,16 @@ function withSecrets(command: string, server: SpawnedServer): string {
     .replaceAll('mst_rnr_…', server.runnerKey);
 }
 
-/** Runs one command in a shell at the root. Resolves with what it printed; rejects when its exit code isn't 0. */
+/**
+ * Runs one command in a shell at the root. Resolves with its output; rejects when its exit code
+ * isn't 0.
+ */
 async function shell(command: string, env: Readonly<Record<string, string>>): Promise<string> {
   try {
     const { stdout } = await run('bash', ['-c', `set -euo pipefail\n${command}`], {
       cwd: ROOT,
-      // npx must take the command of this repository, and never ask a registry for one of that name.
+      // npx must take the command of this repository, and never ask a registry for one of that
+      // name.
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: process.env['HOME'] ?? '',
@@ -93,13 +102,16 @@ test('the commands in README.md do what it says', async () => {
   }
 });
 
-// ---------------------------------------------------------------- links and paths
+// ---- Links and paths.
 
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md', 'examples/**/*.md'], {
   cwd: ROOT,
 });
 
-/** From the root of the repository, or from the sources of the server, as pages about its inside have them. */
+/**
+ * Paths from the root of the repository, or from the sources of the server, as pages about its
+ * inside have them.
+ */
 const NAMED_PATH =
   /`((?:packages|docs|tools|examples)\/[\w./-]+|(?:ingest|commands|heartbeat|keys|findings|operator|upkeep|http|db|lib)\/[\w./-]+\.ts)`/g;
 const SERVER = 'packages/server/src';

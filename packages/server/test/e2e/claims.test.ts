@@ -1,5 +1,6 @@
-// Three server processes share one PostgreSQL, and fifty runners at each of them wait for the same commands: every
-// command is claimed once, wherever it was created and whoever heard of it first (contract §4).
+// Three server processes share one PostgreSQL, and fifty runners at each of them wait for the same
+// commands: every command is claimed once, wherever it was created and whoever heard of it first
+// (contract §4).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

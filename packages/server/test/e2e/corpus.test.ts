@@ -1,6 +1,6 @@
-// Reports of real tools, handed in over HTTP: accepted with a receipt that adds up, or refused with the place; the same
-// again changes nothing, and neither does another order. The project's own fixtures always, the larger corpus beside
-// the repository where it is there.
+// Reports of real tools, handed in over HTTP: accepted with a receipt that adds up, or refused with
+// the place. The same report again changes nothing, and neither does another order of its items.
+// The project's own fixtures always, the larger corpus beside the repository where it exists.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { startServer, type TestServer } from '../harness.ts';
 import { type Format, type Party, receiptOf, send, sendAgain } from './wire.ts';
 
 const FIXTURES = new URL('../fixtures/', import.meta.url);
-/** Beside the repository, not part of it. */
+/** The folder of the larger corpus, beside the repository and not part of it. */
 const SHARED = new URL('../../../../../shared/', import.meta.url);
 
 const FOLDERS: readonly (readonly [folder: URL, format: Format])[] = [
@@ -63,7 +63,9 @@ async function tell(name: string, file: URL, format: Format): Promise<void> {
   assert.equal(turned.resolved, 0);
 }
 
-/** A refusal is the sender's to mend: never a 5xx, and it says where. */
+/**
+ * The sender can mend a refused report: the answer is never a 5xx, and it says where the fault is.
+ */
 function assertRefused(status: number, problem: Readonly<Record<string, unknown>>): void {
   const said = JSON.stringify(problem);
   assert.ok(status === 400 || status === 422, said);
@@ -78,7 +80,7 @@ interface Listed {
   findings?: unknown;
 }
 
-/** The same document with its items the other way round. */
+/** The same document with its items in reverse order. */
 function reversed(text: string): unknown {
   const document = JSON.parse(text.replace(/^\uFEFF/, '')) as Listed & {
     runs?: Listed[];

@@ -1,5 +1,5 @@
-// kill -9 of the real process, in the middle of whatever it does to a large upload: after the next start the upload
-// is finished by itself, exactly as if nothing had happened.
+// kill -9 of the real process, in the middle of its work on a large upload: after the next start
+// the upload is finished by itself, exactly as if nothing had happened.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,12 +19,12 @@ import {
 } from './wire.ts';
 
 const ITEMS = 6000;
-/** Fewer where each batch takes longer. */
+/** Fewer items where each batch takes longer. */
 const ITEMS_ON: Record<Backend, number> = { sqlite: ITEMS, postgres: 3000 };
 const QUERY = { repository_url: REPOSITORY, branch: 'main' };
 const ASYNC = { prefer: 'respond-async' };
 
-/** Hands in without waiting for the receipt; returns the job. */
+/** Hands a report in without waiting for the receipt; returns the job. */
 async function hand(scene: Scene, document: unknown): Promise<string> {
   const sent = await send(runner(scene), 'sarif', document, QUERY, ASYNC);
   assert.equal(sent.status, 202, JSON.stringify(sent.problem));
@@ -108,7 +108,7 @@ test('an upload that changes, removes and adds survives kill -9 in its middle', 
   }
 });
 
-/** A result of a rule that no other has, so that it is nobody's moved form. */
+/** A result of a rule that no other result has, so that it is no other's moved form. */
 const onItsOwn = (result: unknown): unknown => ({ ...(result as object), ruleId: 'fresh-rule' });
 
 test('a body that kill -9 cut off leaves nothing to see, and sent again it is complete', async () => {

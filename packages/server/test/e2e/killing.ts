@@ -1,4 +1,5 @@
-// A real process that is killed and started again on what it left behind. Used by kill.test.ts and `npm run soak`.
+// A real process that is killed and started again on the data it left behind. Used by kill.test.ts
+// and `npm run soak`.
 
 import assert from 'node:assert/strict';
 import { openDatabase } from '../../src/db/db.ts';
@@ -49,7 +50,10 @@ export async function killAndStart(scene: Scene): Promise<void> {
   scene.server = await spawnServer(scene.place);
 }
 
-/** On PostgreSQL another node could hold the upload, so that a start waits for the lease: its minute passes here. */
+/**
+ * On PostgreSQL another node could hold the upload, so that a start waits for the lease: this ends
+ * the lease.
+ */
 async function endLeases(place: Place): Promise<void> {
   const url = place.env['MUSTER_DATABASE_URL'] as string;
   const database = await openDatabase({ url, directory: '' });

@@ -1,11 +1,12 @@
-// Starts that must not succeed, and starts at the same moment: each says what to do, and nothing is made twice.
+// Starts that must not succeed, and starts at the same moment: each says what to do, and nothing is
+// made twice.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call, endpoints } from '@muster/contract';
 import { emptyPlace, type Place, type SpawnedServer, spawnServer } from '../harness.ts';
 
-/** What a start that fails says; the harness tells the exit code in its first line. */
+/** The output of a start that fails; the harness tells the exit code in its first line. */
 async function refusalOf(place: Place, env: Record<string, string> = {}): Promise<string> {
   let server: SpawnedServer;
   try {

@@ -1,4 +1,5 @@
-// The two reports of the end-to-end stories: small enough to be read, told by two scanners of one repository.
+// The two reports of the end-to-end stories: small enough to be read, written by two scanners of
+// one repository.
 
 export const REPOSITORY = 'https://github.com/acme/shop';
 

@@ -1,5 +1,5 @@
-// The whole life of an installation, on the real process and both databases: from the empty folder to the second start.
-// The steps stand in their order and build on each other.
+// The whole life of an installation, on the real process and both databases: from the empty folder
+// to the second start. The steps stand in their order and build on each other.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ import {
 } from './wire.ts';
 
 const FINDINGS = 5;
-/** Enough to be still in work when the signal comes. */
+/** Enough results for the upload to be still in work when the signal comes. */
 const LARGE = 2000;
 const QUERY = { repository_url: REPOSITORY, branch: 'main' };
 
@@ -194,7 +194,7 @@ function tellLife(backend: Backend): void {
             throw error;
           }
         });
-        // What comes after builds on it.
+        // The later steps build on this one.
         if (failed !== null) break;
       }
     } finally {

@@ -1,5 +1,5 @@
-// What the end-to-end tests say to a server over HTTP, as a runner and as an operator, and what they expect of every
-// receipt.
+// The calls of the end-to-end tests to a server over HTTP, as a runner and as an operator, and the
+// rules that every receipt must keep.
 
 import assert from 'node:assert/strict';
 import { request, type ClientRequest } from 'node:http';
@@ -17,7 +17,7 @@ import { eventually } from '../harness.ts';
 export type Format = 'sarif' | 'ctis';
 export type Query = Readonly<Record<string, string>>;
 
-/** Who talks to which server. */
+/** Who calls which server. */
 export interface Party {
   readonly url: string;
   readonly key: string;
@@ -64,8 +64,9 @@ export async function send(
 }
 
 /**
- * Hands in once more what was handed in before, and waits for a receipt of its own: for a moment after the first
- * answer the server can't know yet that it arrived, and gives it again (contract §2, Repeats).
+ * Hands the same report in once more, and waits for a receipt of its own. For a moment after the
+ * first answer the server can't know yet that it arrived, and gives the first answer again
+ * (contract §2, Repeats).
  */
 export async function sendAgain(
   party: Party,

@@ -1,5 +1,6 @@
-// What a CTIS report says beside its findings, from the upload to what operators see, on both databases: assets with
-// their attributes, components with their graph, relationships, endpoints; the sums in the receipt; later reports.
+// The inventory of a CTIS report, from the upload to the operators' views, on both databases:
+// assets with their attributes, components with their graph, relationships, endpoints; the sums in
+// the receipt; later reports.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -212,7 +213,7 @@ for (const backend of BACKENDS) {
       assert.equal(asset['endpoints'], 3);
     });
 
-    /** What became of lists with so many good and bad entries, beside so many good findings. */
+    /** The counts for lists with so many good and bad entries, beside so many good findings. */
     const become = async (findings: number, lists: Record<string, [number, number]>) => {
       const domain = fresh();
       const good = { type: 'domain', value: domain, name: 'a' };

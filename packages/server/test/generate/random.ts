@@ -1,5 +1,5 @@
-// Chance for tests that can be played again: everything follows from one seed (mulberry32). For choosing cases, never
-// for secrets.
+// Chance for tests that can be played again: everything follows from one seed (mulberry32). For
+// choosing cases, never for secrets.
 
 export interface Random {
   /** A whole number from 0 to `bound` - 1. */

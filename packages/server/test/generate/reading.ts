@@ -1,5 +1,6 @@
-// What must hold for the readers whatever document comes: an outcome for every item or one refusal, clean texts, places
-// that exist, and an order that says nothing. Used by the property tests and by the fuzz run.
+// The rules that hold for the readers with any document: an outcome for every item or one refusal,
+// clean texts, places that exist, and an order that doesn't matter. Used by the property tests and
+// by the fuzz run.
 
 import assert from 'node:assert/strict';
 import { DocumentRefused } from '../../src/ingest/report/report.rules.ts';
@@ -20,7 +21,9 @@ import type { Random } from './random.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 2);
 
-/** Asserts what must hold for any document; the drafts, or null when it was refused. */
+/**
+ * Asserts the rules for any document. Returns the drafts, or null when the document was refused.
+ */
 export function assertRead(format: Format, document: unknown): ReadDraft[] | null {
   let items: ReadItem[];
   try {
@@ -49,7 +52,7 @@ export function assertRead(format: Format, document: unknown): ReadDraft[] | nul
   return items.flatMap((item) => (item.outcome === 'finding' ? [item.draft] : []));
 }
 
-/** No text anywhere, names of members neither, has NUL or a lone surrogate. */
+/** No text anywhere, names of members included, has NUL or a lone surrogate. */
 function assertClean(value: unknown): void {
   if (typeof value === 'string') {
     assert.ok(value.isWellFormed() && !value.includes('\0'), `not clean: ${JSON.stringify(value)}`);
@@ -61,9 +64,11 @@ function assertClean(value: unknown): void {
   }
 }
 
-/** Asserts that a readable document gives the same with its items and all members in another order. */
+/**
+ * Asserts that a readable document gives the same with its items and all members in another order.
+ */
 export function assertOrderSaysNothing(format: Format, document: unknown, random: Random): void {
-  // What is cut of a bag or a list are its last members, so that their order matters there.
+  // A cut bag or list loses its last members, so their order matters there.
   const codes = warningCodes(decode(format, document));
   const isCut = codes.includes('text_cut') || codes.includes('list_cut');
   const other: unknown = isCut
@@ -84,7 +89,7 @@ function membersShuffled(random: Random, value: unknown): unknown {
   );
 }
 
-/** As text in which the order of members says nothing. */
+/** As text in which the order of members doesn't matter. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, member: unknown) =>
     typeof member !== 'object' || member === null || Array.isArray(member)
@@ -102,13 +107,13 @@ function sums(format: Format, document: unknown): unknown {
     }
   }
   itemIndex.foldRepeats(itemIndex.groups.map((_, group) => group));
-  // Which rejections are shown, and where they stand, follows the order.
+  // Which rejections are shown, and at which places, depends on the order.
   const { rejections: _, rejectionsByCode, ...counts } = itemIndex.tally;
   return { ...counts, codes: [...rejectionsByCode].sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
 /**
- * Asset indexes follow the order in which findings name their targets; the asset itself doesn't.
+ * Asset indexes follow the order in which findings name their targets; the assets themselves don't.
  */
 function withoutPointers(format: Format, document: unknown): string[] {
   const report = decode(format, document);

@@ -1,12 +1,13 @@
-// Reports that nobody wrote: a codebase with defects, seen by scanners at several times. From one time to the next
-// defects go, come back, move, change their words; the same state of the code can be told as SARIF or as CTIS. Texts
-// come from small stocks, so that many defects look alike: that is where matching and resuming go wrong.
+// Reports that nobody wrote: a codebase with defects, seen by scanners at several times. From one
+// time to the next defects go, come back, move, change their words; the same state of the code can
+// be told as SARIF or as CTIS. Texts come from small stocks, so that many defects look alike: there
+// matching and resuming go wrong most easily.
 
 import type { Random } from './random.ts';
 
 export interface Defect {
   readonly id: number;
-  /** Index into the places of the codebase: which run, or which asset, it belongs to. */
+  /** The index of the run, or of the asset, among the places of the codebase. */
   readonly place: number;
   readonly rule: string;
   readonly path: string;
@@ -25,20 +26,26 @@ export interface Place {
   readonly category: string;
 }
 
-/** What the scanners see at one time. */
+/** The codebase as the scanners see it at one time. */
 export interface Sight {
   readonly places: readonly Place[];
   readonly defects: readonly Defect[];
 }
 
-/** How many defects a codebase begins with, and over how many places at most they are spread. */
+/**
+ * The number of defects a codebase begins with, and the largest number of places over which they
+ * are spread.
+ */
 export interface Size {
   readonly defectsMin: number;
   readonly defectsMax: number;
   readonly placesMax: number;
 }
 
-/** A codebase over time: `times` sights, each a changed form of the one before; what went may come back. */
+/**
+ * A codebase over time: `times` sights, each a changed form of the one before; removed defects may
+ * come back.
+ */
 export function sightsOf(random: Random, times: number, size: Size): Sight[] {
   const { defectsMin, defectsMax, placesMax } = size;
   const places = Array.from({ length: 1 + random.below(placesMax) }, () => placeOf(random));
@@ -97,7 +104,10 @@ function change(random: Random, defect: Defect): void {
   if (random.chance(0.05)) defect.suppressed = !defect.suppressed;
 }
 
-/** A SARIF log with one run a place, in any order, now and then with repeats, passed checks and unusable items. */
+/**
+ * A SARIF log with one run for each place, in any order, now and then with repeats, passed checks
+ * and unusable items.
+ */
 export function sarifOf(random: Random, sight: Sight): unknown {
   const runs = sight.places.map((place, index) => {
     const mine = sight.defects.filter((defect) => defect.place === index);
@@ -175,8 +185,9 @@ export function ctisOf(random: Random, sight: Sight): unknown {
 }
 
 /**
- * One run with results number `from` to `to` - 1: as large as a test needs. Every second one has the same content as
- * others of its file and rule, and only its line to tell it from them. `shift` moves all of them down.
+ * One run with the results `from` to `to` - 1: as large as a test needs. Every second result has
+ * the same content as others of its file and rule, and only its line tells it from them. `shift`
+ * moves all of them down.
  */
 export function largeSarif(to: number, tool = 'Semgrep', from = 0, shift = 0): unknown {
   const results = Array.from({ length: to - from }, (_, position) => {

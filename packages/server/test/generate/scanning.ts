@@ -1,6 +1,6 @@
-// What reading a document as a stream must have in common with reading it as a whole, for any bytes and any way of
-// cutting them: the same values, or a fault in both. JSON.parse is the judge, of the place of a fault, too. Used by the
-// property tests and by the fuzz run.
+// Reading a document as a stream and reading it as a whole have the same outcome, for any bytes and
+// any way of cutting them: the same values, or a fault in both. JSON.parse is the judge, also of
+// the place of a fault. Used by the property tests and by the fuzz run.
 
 import assert from 'node:assert/strict';
 import { ITEM_PLACES } from '../../src/ingest/formats/formats.ts';
@@ -15,7 +15,7 @@ import {
 import { DocumentFault, DocumentScanner } from '../../src/ingest/document/scan.decode.ts';
 import { JsonCheck, type JsonFault, nestsDeeper } from '../../src/lib/json-fault.ts';
 
-/** A envelope with empty lists of items, and the items of each list that has any. */
+/** An envelope with empty lists of items, and the items of each list that has any. */
 export interface Taken {
   readonly envelope: unknown;
   readonly lists: ReadonlyMap<string, readonly unknown[]>;
@@ -26,7 +26,7 @@ export function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? bytes.length;
-    // A copy: what the scanner keeps of a piece must not depend on its neighbours in memory.
+    // A copy: the scanner's memory of a piece must not depend on its neighbours in memory.
     pieces.push(Buffer.from(bytes.subarray(at, at + size)));
     at += size;
   }
@@ -49,7 +49,9 @@ export function itemsOf(
   return pieces.flatMap((piece) => cutter.push(piece));
 }
 
-/** As the server does it: the envelope, then the items, each parsed alone. Throws DocumentFault. */
+/**
+ * Reads as the server does: the envelope, then the items, each parsed alone. Throws DocumentFault.
+ */
 export function takenByScanner(pieces: readonly Buffer[]): Taken & { occurs: ItemList[] } {
   const first = scanned(pieces);
   const { value: envelope } = parseEnvelope(first);
@@ -66,7 +68,7 @@ export function takenByScanner(pieces: readonly Buffer[]): Taken & { occurs: Ite
   return { envelope, lists, occurs: [...first.lists.values()] };
 }
 
-/** Asserts everything that must hold for these bytes in these pieces; tells whether they are a document. */
+/** Asserts all rules for these bytes in these pieces. Tells whether the bytes are a document. */
 export function assertScannedAlike(bytes: Buffer, pieces: readonly Buffer[]): 'document' | 'fault' {
   const text = bytes.toString('utf8');
   const fault = faultOf(pieces);
@@ -95,8 +97,8 @@ export function assertScannedAlike(bytes: Buffer, pieces: readonly Buffer[]): 'd
 }
 
 /**
- * Readers parse the items of the lists they ask for. Text that isn't JSON is only passed over in a list that comes
- * again, or that means nothing: reading.ts checks such documents byte by byte.
+ * Readers parse the items of the lists they ask for. Text that isn't JSON is only passed over in a
+ * list that comes again, or that means nothing: reading.ts checks such documents byte by byte.
  */
 function assertNotTaken(pieces: readonly Buffer[], text: string): void {
   let taken: ReturnType<typeof takenByScanner>;
@@ -122,7 +124,7 @@ function faultOf(pieces: readonly Buffer[]): JsonFault | null {
   return check.end();
 }
 
-/** Up to the place the text can still become JSON, with one more character it can't. */
+/** Up to the place the text can still become JSON; with one more character it can't. */
 function assertPlace(text: string, { line, column, kind }: JsonFault): void {
   let at = 0;
   for (let left = line; left > 1; left -= 1) at = text.indexOf('\n', at) + 1;
@@ -134,7 +136,7 @@ function assertPlace(text: string, { line, column, kind }: JsonFault): void {
   assert.ok(isBrokenInside(text.slice(0, at + 1)), `told too early: ${shown}`);
 }
 
-/** JSON.parse refuses it, and not because it ends too early. */
+/** Whether JSON.parse refuses the text, and not because the text ends too early. */
 function isBrokenInside(text: string): boolean {
   try {
     JSON.parse(text);
@@ -151,7 +153,10 @@ type Fields = Record<string, unknown>;
 const fieldsOf = (value: unknown): Fields | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 
-/** Takes the items out of a whole document (SARIF 2.1.0 §3.13.4, §3.13.5; CTIS, flat and wrapped), which is changed. */
+/**
+ * Takes the items out of a whole document (SARIF 2.1.0 §3.13.4, §3.13.5; CTIS, flat and wrapped),
+ * which is changed.
+ */
 export function takenOut(envelope: unknown): Taken {
   const lists = new Map<string, readonly unknown[]>();
   const take = (holder: Fields | null, name: string, pointer: string): void => {

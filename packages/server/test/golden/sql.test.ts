@@ -1,5 +1,6 @@
-// The text of every non-trivial query, per dialect, checked in: what a change to a query function does to the SQL of
-// both databases is seen in the diff. Recorded without a database. Update with: npm run golden.
+// The text of every non-trivial query, per dialect, checked in: the diff shows the effect of a
+// change to a query function on the SQL of both databases. Recorded without a database. Update
+// with: npm run golden.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Heartbeats (contract §3): what is read of them, what is answered, and what a paused runner may do. When a silent
-// runner counts as late or offline is in presence.test.ts.
+// Heartbeats (contract §3): which members are read, what is answered, and what a paused runner may
+// do. presence.test.ts tests when a silent runner counts as late or offline.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -72,7 +72,7 @@ for (const backend of BACKENDS) {
   const beat = async (runner: Runner, body: Fields | string, headers = {}): Promise<Fields> =>
     ok(await runnerCall(world, runner.key, '/heartbeat', body, headers));
 
-  /** What the operator sees of the heartbeats, once `done` is true of it. */
+  /** The operator's view of the heartbeats, once `done` is true of it. */
   const reported = async (runner: Runner, done: (seen: Fields) => boolean): Promise<Fields> =>
     await eventually(async () => {
       const seen = (await showRunner(world, runner.id))['reported'] as Fields | null;

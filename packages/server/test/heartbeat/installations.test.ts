@@ -1,5 +1,5 @@
-// Two installations with one identity (contract §3): told from restarts and late packets, and over when one is left;
-// and the skew of a runner's clock, by the times it says it sent at.
+// Two installations with one identity (contract §3): told from restarts and late packets, and over
+// when one is left; and the skew of a runner's clock, from the times that its heartbeats give.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Metric series (contract §3): a sample a minute, a row a quarter of an hour, coarser with age, and charts with a bounded
-// number of points.
+// Metric series (contract §3): a sample a minute, a row a quarter of an hour, coarser with age, and
+// charts with a bounded number of points.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -95,7 +95,7 @@ for (const backend of BACKENDS) {
         await storedRunner(stage, runner),
         query,
       );
-    /** To the begin of the next quarter of an hour. */
+    /** Moves the clock to the begin of the next quarter of an hour. */
     const toQuarter = (): void => {
       const quarter = 15 * MINUTE_MS;
       stage.clock.advance(quarter - (stage.clock.nowMs() % quarter));

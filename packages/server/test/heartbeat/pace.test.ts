@@ -14,7 +14,10 @@ import {
 import type { RunnerId } from '../../src/lib/ids.ts';
 import { SimulatedClock } from '../stories.ts';
 
-/** `count` runners that all come in one second and then do as they are told; arrivals by second from then on. */
+/**
+ * `count` runners that all come in one second and then do as they are told. Returns the arrivals by
+ * second from then on.
+ */
 function fleet(count: number, seconds: number, load = 1): number[] {
   const clock = new SimulatedClock();
   const pace = new Pace(clock, () => load);
@@ -88,7 +91,7 @@ test('a runner that does as it is told is never late, however the advice jumps',
       let gap: number | null = null;
       for (const advised of advices) {
         known = expectedIntervalMs(known, gap, advised);
-        // It may be as late as its own jitter and one flush make it.
+        // A heartbeat may be late by its own jitter and one flush.
         const silentMs = advised * 1.1 + limits.presenceFlushMs;
         assert.equal(silenceVerdict(silentMs, known), 'online', `${advised} of ${known}`);
         gap = advised;

@@ -1,5 +1,6 @@
-// Presence without HTTP (contract §3), by a simulated clock on both databases: what heartbeats cost, several nodes that
-// hear the same runner, and everything that must not look like a runner's absence.
+// Presence without HTTP (contract §3), by a simulated clock on both databases: the cost of
+// heartbeats, several nodes that hear the same runner, and all events that must not look like a
+// runner's absence.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,6 @@
-// Several nodes and their clocks (contract §3): what they write of the same runners at once, in which order they lock, how
-// an interval is measured when a balancer spreads the heartbeats, and what is left of a clock that was wrong.
+// Several nodes and their clocks (contract §3): their simultaneous writes about the same runners,
+// the order of their locks, the measured interval when a balancer spreads the heartbeats, and the
+// traces of a clock that was wrong.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -117,7 +118,7 @@ describe('locks of a flush, on PostgreSQL', () => {
   });
   after(async () => await stage.dispose());
 
-  /** Holds what `lock` takes while `body` runs. */
+  /** Holds the locks that `lock` takes while `body` runs. */
   const holding = async (
     lock: (tx: Parameters<Parameters<Database['transaction']>[1]>[0]) => Promise<unknown>,
     body: () => Promise<void>,

@@ -1,6 +1,6 @@
-// Presence (contract §3): never → online → late → offline, by the clock. A jump of the clock is time in which the server
-// was stalled, and never counts against a runner; so the clock goes in steps smaller than a stall, one for each round
-// of upkeep that /metrics shows.
+// Presence (contract §3): never → online → late → offline, by the clock. A jump of the clock is
+// time in which the server was stalled, and never counts against a runner; so the clock goes in
+// steps smaller than a stall, one for each round of upkeep that /metrics shows.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -67,7 +67,7 @@ async function wholeLife(world: World): Promise<void> {
     await newRunner(world),
   ];
   assert.equal(await presenceOf(world, quiet), 'never');
-  // Several beats: the expected interval comes down to what was advised.
+  // Several beats: the expected interval comes down to the advised one.
   for (let n = 0; n < 8; n += 1) await beat(quiet, {}, DOORBELL);
   assert.equal(await presenceOf(world, quiet), 'online');
   await beat(slow);

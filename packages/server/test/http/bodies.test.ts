@@ -1,5 +1,6 @@
-// Bodies (contract §2): every encoding on every kind of route, bombs, broken streams, digests, byte order marks. The
-// same rules hold for calls that are read whole (heartbeat, commands) and for uploads, which are read by a worker.
+// Bodies (contract §2): every encoding on every kind of route, bombs, broken streams, digests, byte
+// order marks. The same rules hold for bodies that are read whole (heartbeat, commands) and for
+// uploads, which a worker reads.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -46,7 +47,7 @@ const post = async (
 const json = (value: Fields): Buffer => Buffer.from(JSON.stringify(value));
 
 let serial = 0;
-/** A report that is like no other, so that no repeat is recognised. */
+/** A report unlike any other, so that no repeat is recognised. */
 const freshReport = (): Fields => {
   serial += 1;
   return ctis([ctisFinding({ rule: `rule-${serial}`, path: `src/${serial}.js` })]);
@@ -83,7 +84,10 @@ const ROUTES: Record<string, (deliver: Deliver) => Promise<void>> = {
   },
 };
 
-/** Versions that were seen at the runner. Presence is written by a flush: asked until it has been. */
+/**
+ * Waits until the runner's version shows. Presence is written by a flush, so the server is asked
+ * until then.
+ */
 async function understood(id: string, version: string): Promise<void> {
   await eventually(async () => {
     const runner = await showRunner(world, id);
@@ -140,7 +144,7 @@ const BOMBS = Object.entries(ENCODERS).map(
   ([name, encode]) => [name, encode(Buffer.alloc(BOMB_BYTES, ' '))] as const,
 );
 
-/** A envelope with a window of 16 MiB. */
+/** An envelope with a window of 16 MiB. */
 const WIDE = zstdCompressSync(
   json({ version: '1.0', metadata: {}, filler: 'x'.repeat(17 * 1024 * 1024) }),
   { params: { [constants.ZSTD_c_windowLog]: 24, [constants.ZSTD_c_contentSizeFlag]: 0 } },

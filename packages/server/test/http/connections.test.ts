@@ -1,5 +1,6 @@
-// Connections that never become a request: garbage, headers that are too large or never end, bodies that break off. Each
-// gets one whole problem document where it can be told anything, and in any case its descriptor is given back.
+// Connections that never become a request: garbage, headers that are too large or never end, bodies
+// that break off. Each gets one whole problem document where it can be told anything, and in any
+// case its descriptor is given back.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -58,7 +59,7 @@ describe('connections that never become a request', { concurrency: false }, () =
       );
     });
 
-  /** A peer that says something, never hangs up, and doesn't care for what it hears. */
+  /** A peer that sends this text, never hangs up, and ignores every answer. */
   const stubborn = async (text: string): Promise<Socket> => {
     const socket = connect({ port: Number(new URL(url).port), allowHalfOpen: true });
     socket.on('error', () => undefined).resume();

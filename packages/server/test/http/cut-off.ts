@@ -1,5 +1,6 @@
-// A way to a PostgreSQL server that a test can cut and mend: a proxy on this machine. While it is cut, what is under way
-// is broken off and nothing new gets through, as when the server is stopped or the network is gone.
+// A way to a PostgreSQL server that a test can cut and mend: a proxy on this machine. While the way
+// is cut, open connections break and no new one gets through, as when the server is stopped or the
+// network is gone.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -19,7 +20,7 @@ export async function cutOff(url: string): Promise<CutOff> {
   let isCut = false;
   const keep = (socket: Socket): void => {
     open.add(socket);
-    // Whatever breaks on one side ends the other.
+    // A break on one side ends the other.
     socket.on('error', () => socket.destroy()).on('close', () => open.delete(socket));
   };
   const server = createServer((client) => {

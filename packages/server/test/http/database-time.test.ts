@@ -1,5 +1,6 @@
-// What is dated on PostgreSQL is dated by its time (docs/adr/0014), also by a machine whose own clock is an hour off: the
-// server from its start on, its ingest threads, and `muster admin`.
+// On PostgreSQL every date is taken from the database's time (docs/adr/0014), also by a machine
+// whose own clock is an hour off: by the server from its start on, its ingest threads, and `muster
+// admin`.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -34,7 +35,7 @@ describe('a machine whose clock is an hour off', () => {
     return rows[0]?.at ?? 0;
   };
   const isNow = async (sinceMs: number, atMs: number): Promise<void> => {
-    // Half of the time that asking took is the error, and never half an hour.
+    // The error is half of the time that the question took, and never half an hour.
     const offMs = Math.max(sinceMs - atMs, atMs - (await theirMs()));
     assert.ok(offMs < HOUR_MS / 2, `${offMs} ms off`);
   };
@@ -65,7 +66,7 @@ describe('a machine whose clock is an hour off', () => {
   });
 
   test('measures again as part of its upkeep', async () => {
-    // Not its time of day, but time that passed here and nowhere else.
+    // This moves no time of day: time passes here and nowhere else.
     own.age(HOUR_MS);
     await app.round();
     const sinceMs = await theirMs();

@@ -1,5 +1,6 @@
-// Deployed agents of both eras against the server, over lines that lose the answer of every call, once or as often as the
-// client repeats it. Whatever is repeated, each command ends once and each finding is there once.
+// Deployed agents of both eras against the server, over lines that lose the answer of every call,
+// once or as often as the client repeats it. Whatever is repeated, each command ends once and each
+// finding is there once.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -25,7 +26,10 @@ import {
 const LEASE_OVER_MS = 200_000;
 const FINDINGS = 3;
 
-/** The answer of every call is lost once; or three times, after which the client's last try gets through. */
+/**
+ * The answer of every call is lost once; or three times, after which the client's last try gets
+ * through.
+ */
 const LOSSES = [1, 3];
 
 for (const backend of BACKENDS) {
@@ -41,7 +45,7 @@ for (const backend of BACKENDS) {
   });
 
   const pause = async (ms: number): Promise<void> => world.server.clock.advance(ms);
-  /** Findings that tell by their paths which command they are of. */
+  /** Findings whose paths name their command. */
   const execute = ({ id, payload }: Fields): Fields | string =>
     (payload as Fields)['target'] === 'broken'
       ? 'scanner not found: none'
@@ -57,7 +61,7 @@ for (const backend of BACKENDS) {
   const scan = async (target: string, more: Fields = {}): Promise<string> =>
     await newCommand(world, { payload: { scanner: 'semgrep', target }, ...more });
 
-  /** Completed in one attempt, with its findings, each once. */
+  /** The command is completed in one attempt, with its findings, each of them once. */
   const assertDone = async (id: string): Promise<void> => {
     const command = await showCommand(world, id);
     assert.equal(command['status'], 'completed');

@@ -1,6 +1,7 @@
-// What deployed agents do, call by call, from the description in the protocol reference (RP §4 to §5, §10 to §12): K1 is
-// the SDK up to 0.5, K2 the one from 0.6 on, which falls back to version 1. They repeat verbatim what got no answer,
-// without any key that would make the repeat known.
+// The behaviour of deployed agents, call by call, from the description in the protocol reference
+// (RP §4 to §5, §10 to §12): K1 is the SDK up to 0.5, K2 the one from 0.6 on, which falls back to
+// version 1. They repeat verbatim every call that got no answer, without any key that would make
+// the repeat known.
 
 import assert from 'node:assert/strict';
 import { type Answer, type Fields, fieldsOf, listOf, send } from './wire.ts';
@@ -8,9 +9,9 @@ import { type Answer, type Fields, fieldsOf, listOf, send } from './wire.ts';
 const AGENT = '/api/v1/agent';
 /** RP §11.2: after the first try up to three more. K2's jitter changes nothing here. */
 const WAITS_MS = [2000, 4000, 8000];
-/** RP §10: a renewal is not repeated by itself; its next attempt comes after this. */
+/** RP §10: a renewal is not repeated by itself; the next attempt comes after this time. */
 const RENEW_AGAIN_MS = 30_000;
-/** RP §5.6: what A1 executes; everything else is skipped silently. */
+/** RP §5.6: the types that A1 executes; all others are skipped silently. */
 const ALLOWED = new Set(['scan', 'collect', 'health_check', 'validate']);
 
 export interface ClientPorts {
@@ -18,17 +19,19 @@ export interface ClientPorts {
   readonly key: string;
   /** Lets time pass for the server, too. */
   readonly pause: (ms: number) => Promise<void>;
-  /** What a scan finds: the report that is pushed; a string: it fails with this message. */
+  /**
+   * The result of a scan: the report that is pushed; or a string: the scan fails with this message.
+   */
   readonly execute: (command: Fields) => Fields | string;
 }
 
-/** What both eras share: the main client with its one retry loop. */
+/** The part that both eras share: the main client with its one retry loop. */
 class Client {
   protected key: string;
   protected readonly ports: ClientPorts;
   /** Ids of commands in the order in which they were executed. */
   readonly executed: string[] = [];
-  /** What each call was answered in the end: `acknowledge 200 acknowledged`. */
+  /** The final answer to each call: `acknowledge 200 acknowledged`. */
   readonly story: string[] = [];
 
   constructor(ports: ClientPorts) {
@@ -71,7 +74,7 @@ class Client {
     return answer.status < 300;
   }
 
-  /** The offers that it would execute. */
+  /** The offers that the client would execute. */
   protected async poll(limit: number): Promise<Fields[]> {
     const answer = await this.call('GET', `/commands?limit=${limit}`);
     assert.equal(answer.status, 200);
@@ -108,7 +111,7 @@ const resultOf = (findings: number): Fields => ({
   metadata: { scanner_name: 'semgrep', scanner_version: '1.0' },
 });
 
-/** The answer; null where the line swallowed it. Any other fault is one of the test itself. */
+/** The answer; null where the line swallowed it. Any other fault is a fault of the test itself. */
 async function sendOver(url: string, sending: Parameters<typeof send>[1]): Promise<Answer | null> {
   try {
     return await send(url, { ...sending, alone: true });
@@ -119,7 +122,9 @@ async function sendOver(url: string, sending: Parameters<typeof send>[1]): Promi
   }
 }
 
-/** Up to SDK 0.5: acknowledges everything it was offered, then works. The oldest never call `start`. */
+/**
+ * Up to SDK 0.5: acknowledges everything it was offered, then works. The oldest never call `start`.
+ */
 export class K1 extends Client {
   readonly #starts: boolean;
 
@@ -145,14 +150,17 @@ export class K1 extends Client {
       if (await this.move(offer['id'], 'acknowledge')) claimed.push(offer);
     }
     for (const command of claimed) {
-      // Best effort: it executes even if this fails (RP §5.6).
+      // Best effort: the client executes even if this fails (RP §5.6).
       if (this.#starts) await this.move(command['id'], 'start');
       await this.execute(command);
     }
   }
 }
 
-/** From SDK 0.6: asks for version 2 first, renews to learn its key's expiry, polls on the doorbell, heeds cancels. */
+/**
+ * From SDK 0.6: asks for version 2 first, renews to learn its key's expiry, polls on the doorbell,
+ * heeds cancels.
+ */
 export class K2 extends Client {
   readonly #slots: number;
   #running: string[] = [];
@@ -170,7 +178,7 @@ export class K2 extends Client {
     assert.doesNotMatch(answer.headers['content-type'] ?? '', /problem/, 'that would be a refusal');
   }
 
-  /** The expiry of its key is unknown, so it renews at once. Nothing but 200 is a success. */
+  /** The expiry of the key is unknown, so the client renews at once. Only 200 is a success. */
   async renew(): Promise<void> {
     const sending = {
       method: 'POST',
@@ -189,7 +197,7 @@ export class K2 extends Client {
     }
   }
 
-  /** Gives the hints. */
+  /** Sends a heartbeat. Returns the hints of the answer. */
   async beat(): Promise<Fields> {
     const free = this.#slots - this.#running.length;
     const body = {
@@ -208,7 +216,7 @@ export class K2 extends Client {
     return fieldsOf(answer);
   }
 
-  /** Polls for as many as it has slots free, and claims them. */
+  /** Polls for as many commands as there are free slots, and claims them. */
   async claim(): Promise<Fields[]> {
     const claimed: Fields[] = [];
     for (const offer of await this.poll(this.#slots - this.#running.length)) {
@@ -217,7 +225,10 @@ export class K2 extends Client {
     return claimed;
   }
 
-  /** RP §5.6: what it may not start it does not execute. `during`: what happens while it runs. */
+  /**
+   * RP §5.6: a command that the client may not start is not executed. `during`: the events while
+   * the command runs.
+   */
   async work(command: Fields, during: () => Promise<void> = async () => {}): Promise<void> {
     const id = String(command['id']);
     if (!(await this.move(id, 'start'))) return;

@@ -1,5 +1,5 @@
-// A disk that is nearly full (contract §2, Errors): uploads are refused before the database fails, everything else goes
-// on, and it ends when there is room again.
+// A disk that is nearly full (contract §2, Errors): uploads are refused before the database fails,
+// everything else goes on, and uploads are taken again when there is room.
 
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
@@ -39,11 +39,12 @@ test('below the watermark uploads are 503 storage_full, all else goes on, and ro
     ok(await move(world, key, command, 'acknowledge'));
     ok(await move(world, key, command, 'complete', { result: {} }));
     ok(await runnerCall(world, key, '/renew'));
-    // Whoever asks whether this node may get requests must not take heartbeats away from it.
+    // A probe of readiness must not take heartbeats away from this node.
     assert.equal(ok(await send(world.url, { path: '/readyz' }))['storage'], 'low');
     assert.equal(await metric('muster_disk_low'), '1');
     assert.equal(await metric('muster_disk_free_bytes'), String(GIB - 1));
-    // What retention deletes leaves room inside the file, which doesn't shrink; only the log beside it needs the disk.
+    // Deleted rows leave room inside the file, which doesn't shrink; only the log beside it needs
+    // the disk.
     reusable = 2 * GIB;
     free = 2 ** 26 - 1;
     await world.server.round();

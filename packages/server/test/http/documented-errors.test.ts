@@ -1,6 +1,6 @@
-// Every error that the endpoint table documents, provoked: a code without a case fails, and so does a case that the
-// table doesn't know. What can't be provoked beside other calls has a server of its own: a database that goes away, a
-// disk that is nearly full.
+// Every error that the endpoint table documents is provoked: a code without a case fails, and so
+// does a case that the table doesn't know. Errors that can't be provoked beside other calls have a
+// server of their own: a database that goes away, a disk that is nearly full.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -21,7 +21,7 @@ const PLACED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_parameter',
 ]);
 
-/** Codes for which the whole server must be in trouble: provoked further down. */
+/** Codes for which the whole server must be in trouble: they are provoked further down. */
 const TROUBLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unavailable',
   'storage_full',
@@ -243,7 +243,8 @@ describe('every documented error', { concurrency: true }, () => {
       let stopped: Promise<void> = Promise.resolve();
       const heard = await exchange(world.url, async (socket) => {
         socket.write(head);
-        // A whole exchange elsewhere: the server has seen what was written before it.
+        // A whole exchange on another connection: the server has then seen the bytes written before
+        // it.
         await send(world.url, { path: '/healthz' });
         await send(world.url, { path: '/healthz' });
         stopped = world.stop();

@@ -1,5 +1,6 @@
-// One row for each endpoint of the contract: how to call it so that it works, and what it must say to strangers. The
-// unauthorised matrix and the documented errors are enumerated from here; a test proves that no endpoint is missing.
+// One row for each endpoint of the contract: how to call it so that it works, and how it must
+// answer strangers. The unauthorised matrix and the documented errors are enumerated from here; a
+// test proves that no endpoint is missing.
 
 import { type Endpoint, endpointList, pathOf } from '@muster/contract';
 import { ctis, ctisFinding, sarif, sarifResult } from './reports.ts';
@@ -18,12 +19,12 @@ export interface Things {
 }
 
 export interface Row {
-  /** Which thing `{id}` names. */
+  /** The thing that `{id}` names. */
   readonly id?: keyof Things;
   readonly body?: (things: Things) => Fields;
-  /** What a caller of another tenant gets: `hidden` = 404, `apart` = its own, empty world. */
+  /** The answer to a caller of another tenant: `hidden` = 404, `apart` = its own, empty world. */
   readonly stranger: 'hidden' | 'apart';
-  /** What another runner of the same tenant gets; absent where that makes no difference. */
+  /** The answer to another runner of the same tenant; absent where that makes no difference. */
   readonly neighbour?: 'hidden';
 }
 
@@ -114,7 +115,7 @@ export const rowOf = (endpoint: Endpoint): Row => {
   return row;
 };
 
-/** A call that would work, were there a good key. */
+/** A call that would work with a good key. */
 export function callOf(endpoint: Endpoint, things: Things): Sending {
   const row = rowOf(endpoint);
   const path = pathOf(endpoint, row.id === undefined ? {} : { id: things[row.id] });
@@ -125,7 +126,10 @@ export function callOf(endpoint: Endpoint, things: Things): Sending {
 export const withAuth = (kind: Endpoint['auth']['kind']): Endpoint[] =>
   endpointList.filter((endpoint) => endpoint.auth.kind === kind);
 
-/** A thing of every kind in the tenant `own`; the command is pinned to its runner, the upload came from it. */
+/**
+ * Makes a thing of every kind in the tenant `own`; the command is pinned to its runner, the upload
+ * came from that runner.
+ */
 export async function makeThings(world: World): Promise<Things> {
   const { id, key } = world.own.runner;
   const finding = ctisFinding({ fingerprint: 'known-fingerprint-1' });

@@ -1,5 +1,6 @@
-// Reports made to choke the server or to be misread (contract §2, §5), handed in over HTTP: each is refused with its
-// place, or read for all that is good in it, and the next report is read as if nothing had been.
+// Reports made to choke the server or to be misread (contract §2, §5), handed in over HTTP: each is
+// refused with its place, or all of its good items are read, and the next report is read as if
+// nothing had been.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -32,7 +33,7 @@ const receiptOf = async (body: string | Buffer | readonly Buffer[]): Promise<Rec
 /** The problem in which a report ends that may take longer than its request waits. */
 async function refusalOf(body: string, code: ErrorCode): Promise<Fields> {
   const answer = await post(body, { prefer: 'respond-async' });
-  // Some are refused before anything of them is stored.
+  // Some reports are refused before anything of them is stored.
   if (answer.status !== 202) return problemOf(answer, code);
   const path = `/api/v1/agent/ingest/jobs/${String(ok(answer, 202)['upload_id'])}?wait=60`;
   for (;;) {
@@ -164,7 +165,7 @@ describe('sizes', () => {
   });
 });
 
-/** A bracket more than may be nested, with so many around it. */
+/** One bracket more than may be nested, with `around` brackets outside. */
 const deep = (around: number): string => {
   const count = limits.jsonDepthMax - around + 1;
   return `${'['.repeat(count - 1)}§[${']'.repeat(count)}`;

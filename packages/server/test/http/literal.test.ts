@@ -1,5 +1,5 @@
-// What a caller writes is taken as it stands, alike on both databases: parts of names with wildcards and capitals, times
-// that are none, cursors with characters that no text has.
+// A caller's text is taken literally, alike on both databases: parts of names with wildcards and
+// capitals, texts that only look like times, cursors with characters that no text has.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,17 +1,21 @@
-// A line to the server that loses answers: the request arrives whole, the server does the work, and the connection breaks
-// before a byte of the answer is through. The client can't tell that from work that was never done.
+// A line to the server that loses answers: the request arrives whole, the server does the work, and
+// the connection breaks before a byte of the answer is through. For the client this looks like work
+// that was never done.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface LossyLine {
   readonly url: string;
-  /** How many answers it has swallowed, by `POST /path`. */
+  /** The number of swallowed answers, by `POST /path`. */
   readonly lost: ReadonlyMap<string, number>;
   close(): Promise<void>;
 }
 
-/** Of each call, told apart by method, path and key, the first `losses` answers are lost, then one arrives, and so on. */
+/**
+ * For each call, told apart by method, path and key, the first `losses` answers are lost, then one
+ * arrives, and so on.
+ */
 export async function lossyLine(url: string, losses: number): Promise<LossyLine> {
   const { hostname, port } = new URL(url);
   const open = new Set<Socket>();

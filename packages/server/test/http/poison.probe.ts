@@ -1,5 +1,6 @@
-// What a poisonous document does to the thread that reads it, without a document that does: the category of an upload
-// says what becomes of its thread. Loaded into real ingest threads by tests (Ports.ingestProbe).
+// Has the effects of a poisonous document on the thread that reads it, without such a document: the
+// category of an upload decides what happens to its thread. Loaded into real ingest threads by
+// tests (Ports.ingestProbe).
 
 import { existsSync } from 'node:fs';
 import type { Probe } from '../../src/ingest/queue/worker-messages.ts';
@@ -34,7 +35,7 @@ export const probe: Probe = (upload) => {
   }
 };
 
-/** Nothing else happens in this thread meanwhile; without an end, for ever. */
+/** Blocks this thread; without an end, for ever. */
 function waitInThread(ms = Infinity): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

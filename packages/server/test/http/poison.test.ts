@@ -1,5 +1,6 @@
-// Poisonous uploads in real threads (contract §5): what kills, stalls, exhausts or confuses its worker is tried three
-// times and set aside with the reason, while other uploads are processed and the server goes on.
+// Poisonous uploads in real threads (contract §5): an upload that kills, stalls, exhausts or
+// confuses its worker is tried three times and set aside with the reason, while other uploads are
+// processed and the server goes on.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -18,7 +19,7 @@ const report = (): Fields => {
   return ctis([ctisFinding()], { repository: `github.com/acme/poison-${serial}` });
 };
 
-// They wait for seconds, on clocks that are real in another thread: side by side.
+// These tests wait for seconds, on clocks that are real in another thread: they run side by side.
 describe('poisonous uploads', { concurrency: true }, () => {
   for (const backend of BACKENDS) {
     describe(`on ${backend}`, { concurrency: false }, () => {
@@ -55,7 +56,8 @@ describe('poisonous uploads', { concurrency: true }, () => {
       ] as const) {
         test(`what makes its worker ${category} is set aside with the reason; others go on`, async () => {
           const poison = await hand(category);
-          // By the same runner behind it, by another runner, by another tenant: none of them waits for its end.
+          // By the same runner behind it, by another runner, by another tenant: none of them waits
+          // for its end.
           const neighbour = await newRunner(world);
           const others = [await hand('good'), await hand('good', neighbour.key)];
           const theirs = ok(
@@ -82,7 +84,7 @@ describe('poisonous uploads', { concurrency: true }, () => {
             world.server.clock.age(WATCH_EVERY_MS);
             await world.server.round();
           }
-          // The next thread first does what waited behind the stall.
+          // The next thread first processes the uploads that waited behind the stall.
           await eventually(async () => {
             const path = `/api/v1/uploads/${behind}`;
             return (await look(world, world.other.viewer, path))['state'] === 'processed';

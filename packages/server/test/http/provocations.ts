@@ -1,5 +1,6 @@
-// One request for each documented error: by code where a code means the same everywhere, by endpoint and code
-// otherwise. Each makes what it needs, so that all can run side by side.
+// One request for each documented error: by code where a code means the same everywhere, by
+// endpoint and code otherwise. Each makes the things that it needs, so that all can run side by
+// side.
 
 import { type Endpoint, type ErrorCode, limits } from '@muster/contract';
 import { callOf, type Things } from './endpoint-table.ts';
@@ -54,7 +55,7 @@ const logged = (items: string): string =>
 const document = ({ endpoint }: Scene, items: string): string =>
   endpoint.id === 'ingestSarif' ? logged(items) : listed(items);
 
-/** Half a body, then the end of what the client has to say. */
+/** Half a body, then the end of the client's side of the connection. */
 const incomplete: Provoke = async (scene) => {
   const { path } = callOf(scene.endpoint, scene.things);
   const heard = await exchange(scene.world.url, (socket) => {
@@ -107,7 +108,10 @@ const reusedKey: Provoke = async (scene) => {
   return await good(scene, { headers, body: document(scene, '') });
 };
 
-/** What crashes its thread (poison.probe.ts) is tried several times; who asks again with the same key hears its end. */
+/**
+ * An upload that crashes its thread (poison.probe.ts) is tried several times; a repeat with the
+ * same key hears its end.
+ */
 const poisonous: Provoke = async (scene) => {
   const change = {
     path: pathWith(scene, 'category=crash'),
@@ -156,7 +160,7 @@ const BY_CODE: Partial<Record<ErrorCode, Provoke>> = {
   report_refused: async (scene) => await good(scene, { body: document(scene, '7, 8, 9') }),
 };
 
-/** One item too many; what the items are doesn't matter. */
+/** One item too many; the content of the items doesn't matter. */
 const manyItems: Provoke = async (scene) => {
   const items = `${'{},'.repeat(limits.uploadItemsMax)}{}`;
   return await good(scene, { body: document(scene, items) });
@@ -188,7 +192,7 @@ const claimed: Provoke = async ({ world, endpoint }) => {
   return await move(world, key, id, verbOf(endpoint));
 };
 
-/** The caller held it once; it was given back and another has it now. */
+/** The caller held the command once; it was given back, and another runner has it now. */
 const formerHolder: Provoke = async ({ world, endpoint }) => {
   const id = await newCommand(world);
   ok(await move(world, world.own.runner.key, id, 'acknowledge'));
@@ -196,7 +200,7 @@ const formerHolder: Provoke = async ({ world, endpoint }) => {
   const { key } = await newRunner(world);
   ok(await move(world, key, id, 'acknowledge'));
   const verb = verbOf(endpoint);
-  // A release that is repeated is a repeat: there only another attempt's number tells.
+  // A repeated release is a repeat: there only the number of another attempt shows the difference.
   const body = verb === 'release' ? { attempt: 2 } : {};
   return await move(world, world.own.runner.key, id, verb, body);
 };
@@ -302,7 +306,10 @@ const otherEnd: Provoke = async ({ world }) => {
   return await end('failed');
 };
 
-/** Transitions take what is no JSON for no body (RP §5.3); what nests too deep is refused all the same. */
+/**
+ * Transitions take a body that is no JSON for no body (RP §5.3); a body that nests too deep is
+ * refused all the same.
+ */
 const nested: Provoke = async (scene) =>
   await good(scene, { body: '['.repeat(200) + ']'.repeat(200) });
 

@@ -1,4 +1,4 @@
-// Small reports for upload tests: CTIS and SARIF with as little in them as the rule under test needs.
+// Small reports for upload tests: CTIS and SARIF with as few members as the rule under test needs.
 
 import type { Fields } from './wire.ts';
 
@@ -34,7 +34,10 @@ export interface CtisOptions {
   readonly more?: Fields;
 }
 
-/** A CTIS report on a repository's default branch; without `repository` it names no asset at all. */
+/**
+ * A CTIS report on a repository's default branch; without `repository` the report names no asset at
+ * all.
+ */
 export const ctis = (findings: readonly Fields[], options: CtisOptions = {}): Fields => ({
   version: '1.2',
   metadata: {

@@ -1,5 +1,5 @@
-// The checklist of RP §14 and §1.1, one rule a test: what already deployed clients depend on, byte by byte. Bodies in
-// their encodings are in bodies.test.ts.
+// The checklist of RP §14 and §1.1, one rule for each test: the details on which already deployed
+// clients depend, byte by byte. Bodies in their encodings are in bodies.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-// A rate limit in memory: what it gives.
+// A rate limit in memory: which calls pass, and how long the others have to wait.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

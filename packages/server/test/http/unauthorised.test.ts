@@ -1,5 +1,6 @@
-// The unauthorised matrix (architecture §6, contract §2): every endpoint of the table against every kind of caller that
-// must not get in. All refusals of credentials are one 401; what exists elsewhere is 404; too small a role is 403.
+// The unauthorised matrix (architecture §6, contract §2): every endpoint of the table against every
+// kind of caller that must not get in. All refusals of credentials are one 401; things of others
+// are 404; too small a role is 403.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -96,13 +97,14 @@ async function wornOut(world: World): Promise<Record<Kind, Refused>> {
   };
 }
 
-/** What must be the same in all 401s: everything but when, where and which. */
+/** The part that must be the same in all 401s: everything but the time, the place and the id. */
 function essence(answer: Answer): string {
   const { request_id: id, instance: path, ...body } = fieldsOf(answer);
   const text = answer.text.replace(String(id), 'ID').replace(`"${String(path)}"`, 'PATH');
   const { date: _d, 'x-request-id': _i, 'content-length': _l, ...sent } = answer.headers;
   const { 'keep-alive': _k, ...headers } = sent;
-  // Whether the connection ends says only whether the body was read, and the order of headers nothing.
+  // The end of the connection says only whether the body was read, and the order of headers says
+  // nothing.
   const lines = Object.entries({ ...headers, connection: '' }).map((line) => line.join(': '));
   lines.sort();
   return JSON.stringify([text, body, lines, answer.status]);

@@ -1,5 +1,5 @@
-// Validators that are compiled when they are first needed: every schema is one, and what is wrong is told as Fastify
-// expects it.
+// Validators that are compiled when they are first needed: every schema is a valid one, and faults
+// are told as Fastify expects them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
-// HTTP as bytes, for tests that must see what a client sees: no redirect followed, no header added, no body decoded.
-// `send` makes one request; `problemOf` holds an answer against the registry of errors.
+// HTTP as bytes, for tests that must see exactly what a client sees: no redirect followed, no
+// header added, no body decoded. `send` makes one request; `problemOf` compares an answer with the
+// registry of errors.
 
 import assert from 'node:assert/strict';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
@@ -19,7 +20,10 @@ export interface Sending {
   readonly path: string;
   readonly key?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bytes go with their length; a list of pieces goes chunked, without one; an object goes as JSON. */
+  /**
+   * Bytes go with their length; a list of pieces goes chunked, without a length; an object goes as
+   * JSON.
+   */
   readonly body?: string | Buffer | readonly Buffer[] | Fields | undefined;
   /** Headers only: the answer must come without the body. */
   readonly headersOnly?: boolean;
@@ -35,7 +39,7 @@ function bytesOf(body: Exclude<Sending['body'], undefined>): Buffer | readonly B
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Each is used again after an answer to a whole request. */
+/** Each connection is used again after an answer to a whole request. */
 const CONNECTIONS = new Agent({ keepAlive: true });
 
 /** One request, one answer. The body's end is not awaited when the server answers before it. */
@@ -76,7 +80,9 @@ export async function send(url: string, sending: Sending): Promise<Answer> {
   });
 }
 
-/** Sends raw text on a connection and gives everything that comes back until the server closes it. */
+/**
+ * Sends raw text on a connection and returns everything that comes back until the server closes it.
+ */
 export async function exchange(
   url: string,
   talk: (socket: Socket) => void | Promise<void>,
@@ -119,7 +125,10 @@ export function ok(answer: Answer, status = 200): Fields {
 
 const MEMBERS = ['type', 'title', 'detail', 'instance', 'code', 'error', 'message', 'request_id'];
 
-/** Asserts that the answer is the problem document of this code with all that contract §2 promises. */
+/**
+ * Asserts that the answer is the problem document of this code with everything that contract §2
+ * promises.
+ */
 export function problemOf(answer: Answer, code: ErrorCode): Fields {
   assert.equal(
     answer.status,
@@ -148,7 +157,9 @@ export function problemOf(answer: Answer, code: ErrorCode): Fields {
   return problem;
 }
 
-/** Asserts that the problem names a place (contract §2: `pointer` or `errors` where there is one). */
+/**
+ * Asserts that the problem names a place (contract §2: `pointer` or `errors` where there is one).
+ */
 export function placeOf(problem: Fields): void {
   const located = typeof problem['pointer'] === 'string' || Array.isArray(problem['errors']);
   assert.ok(located, `no place in ${JSON.stringify(problem)}`);

@@ -1,5 +1,6 @@
-// A server with two tenants, and what operators and runners do before a rule can be tried. The second tenant is made by
-// the server's own functions on the database before the server starts: no endpoint makes tenants yet.
+// A server with two tenants, and the calls that operators and runners make before a rule can be
+// tried. The second tenant is made by the server's own functions on the database before the server
+// starts: no endpoint makes tenants yet.
 
 import assert from 'node:assert/strict';
 import { crc32 } from 'node:zlib';
@@ -93,7 +94,10 @@ export async function startWorld(
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A well-formed key, from contract §2 alone: prefix + 12 + 32 + six base62 digits of the CRC-32 before them. */
+/**
+ * A well-formed key, from contract §2 alone: prefix + 12 + 32 + six base62 digits of the CRC-32
+ * before them.
+ */
 export function keyText(prefix: string, keyId: string, secret: string): string {
   const text = prefix + keyId + secret;
   let rest = crc32(text);
@@ -188,12 +192,18 @@ export const move = async (
 export const poll = async (world: World, key: string, query = ''): Promise<Answer> =>
   await send(world.url, { path: `/api/v1/agent/commands${query}`, key });
 
-/** After this the bucket of refused credentials is full again (contract §2: limited per peer address). */
+/**
+ * After this the bucket of refused credentials is full again (contract §2: limited per peer
+ * address).
+ */
 export function forgiveFailures(world: World): void {
   world.server.clock.age(limits.authFailureBurst * limits.authFailureEveryMs);
 }
 
-/** How often upkeep has written presence: the one sign from outside that a round of it has passed. */
+/**
+ * The number of times upkeep has written presence: the one sign from outside that a round of upkeep
+ * has passed.
+ */
 export async function flushes(world: World): Promise<number> {
   const { text } = await send(world.url, { path: '/metrics' });
   return Number(/^muster_presence_flushes_total\{result="ok"\} (\d+)$/m.exec(text)?.[1] ?? 0);

@@ -1,5 +1,5 @@
-// The clock of a machine that is an hour ahead, for the thread that loads this: real ingest threads in tests do
-// (Ports.ingestProbe), before they ask for the time.
+// The clock of a machine that is an hour ahead, for the thread that loads this file: real ingest
+// threads in tests load it (Ports.ingestProbe), before they ask for the time.
 
 import type { Probe } from '../../src/ingest/queue/worker-messages.ts';
 

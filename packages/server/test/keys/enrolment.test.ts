@@ -1,5 +1,5 @@
-// Enrolment (contract §7): a token becomes a runner and its key, once for each enrollment_id however often it is asked;
-// what a token allows: uses, time, labels, scopes, addresses.
+// Enrolment (contract §7): a token becomes a runner and its key, once for each enrollment_id
+// however often it is asked; and the bounds of a token: uses, time, labels, scopes, addresses.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// What operators do with keys that exist: roll, expire, bind to addresses, and see what became of them.
+// Operators' work with existing keys: they roll them, let them expire, bind them to addresses, and
+// see the state of each.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -40,7 +40,7 @@ for (const backend of BACKENDS) {
     const keys = page['items'] as Fields[];
     return keys.find((candidate) => candidate['key_id'] === keyIdOf(key))?.['state'];
   };
-  /** Two installations show themselves in turn, never in the same millisecond, and it is noticed. */
+  /** Two installations show themselves in turn, never in the same millisecond, and are noticed. */
   const sightings = async (key: string): Promise<void> => {
     for (const instance of ['a', 'b', 'a', 'b']) {
       ok(await runnerCall(world, key, '/heartbeat', { instance_id: instance }));

@@ -1,5 +1,6 @@
-// What an operator does to a key on one node holds on all of them within a second (contract §7). Nodes tell each other
-// nothing of keys: each believes what it read for limits.keyCacheMs, so there is no message that could be lost.
+// An operator's change to a key on one node holds on all nodes within a second (contract §7). Nodes
+// send each other no messages about keys: each believes its last read for limits.keyCacheMs, so no
+// message can be lost.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

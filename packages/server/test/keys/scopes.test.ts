@@ -1,5 +1,6 @@
-// Scopes (contract §7): every route of a runner against a key with each scope alone. What a key without the scope is
-// told is chosen for what deployed clients make of it: 404 is "not for you, go on", 401 "keep the report, get a key".
+// Scopes (contract §7): every route of a runner against a key with each scope alone. The answer to
+// a key without the scope is chosen for its effect on deployed clients: 404 is "not for you, go
+// on", 401 "keep the report, get a key".
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -17,7 +18,7 @@ import {
   type World,
 } from '../http/world.ts';
 
-/** What each scope opens. */
+/** The endpoints that each scope opens. */
 const OPENS: Readonly<Record<KeyScope, readonly string[]>> = {
   heartbeat: ['heartbeat', 'pollCommands'],
   commands: [

@@ -1,5 +1,6 @@
-// Random histories of one command: runners that call out of turn, twice or too late, an operator who cancels, time that
-// passes. Held against TRANSITIONS as the model: first the pure machine, then the real thing beside it.
+// Random histories of one command: runners that call out of turn, twice or too late, an operator
+// who cancels, time that passes. They are compared with TRANSITIONS as the model: first the pure
+// machine, then the real stories beside it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -42,7 +43,7 @@ const anySetting: fc.Arbitrary<Setting> = fc.record({
   expiresAfter: fc.option(fc.integer({ min: 1, max: 4 }), { nil: null, freq: 2 }),
   scheduledAfter: fc.option(fc.constant(1), { nil: null, freq: 5 }),
 });
-/** What could never be claimed can't be created. */
+/** A command that could never be claimed can't be created. */
 const setting = anySetting.filter(
   ({ expiresAfter, scheduledAfter }) => (expiresAfter ?? Infinity) > (scheduledAfter ?? 0),
 );
@@ -64,7 +65,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 const acts = fc.array(act, { maxLength: 40, size: 'max' });
 
-/** What the model allows for one step. */
+/** Judges one step by what the model allows. */
 function judge(setting: Setting, earlier: Seen, act: Act, outcome: string, later: Seen): void {
   if (outcome !== 'done' || isFinished(earlier.status)) {
     assert.deepEqual(later, earlier, 'a refusal or a finished command changes nothing');
@@ -79,7 +80,7 @@ function judge(setting: Setting, earlier: Seen, act: Act, outcome: string, later
       const { cancel, expire, lose } = TRANSITIONS;
       const events = act.kind === 'cancel' ? [cancel] : [expire, lose];
       const legal = events.some((one) => one.from.includes(earlier.status));
-      // Lost and expired in one silence is two moves.
+      // A command that is lost and expires in one silence makes two moves.
       const ends = events.flatMap((one) => one.to);
       assert.ok(legal && ends.includes(later.status), 'an illegal move');
     }

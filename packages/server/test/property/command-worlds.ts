@@ -1,5 +1,6 @@
-// One command, three runners, an operator and time, twice: as the pure machine (`decide` and a few lines that apply
-// it) and as the real stories on SQLite. Histories are played on both; what they show must be the same.
+// One command, three runners, an operator and time, twice: as the pure machine (`decide` and a few
+// lines that apply it) and as the real stories on SQLite. Histories are played on both, and both
+// must show the same.
 
 import { hash } from 'node:crypto';
 import type { CommandStatus, ErrorCode } from '@muster/contract';
@@ -20,9 +21,12 @@ import { Problem } from '../../src/lib/problem.ts';
 import type { TestClock } from '../harness.ts';
 
 export interface Setting {
-  /** Index of the runner it is pinned to. */
+  /** The index of the runner to which the command is pinned. */
   readonly pinned: number | null;
-  /** Index of the runner that lacks what the command asks for; says nothing where it is pinned. */
+  /**
+   * The index of the runner that lacks what the command asks for; has no effect on a pinned
+   * command.
+   */
   readonly lacking: number | null;
   readonly maxAttempts: number;
   readonly retryOnFail: boolean;
@@ -40,7 +44,7 @@ export type Act =
     }
   | { readonly kind: 'pause'; readonly runner: number; readonly paused: boolean }
   | { readonly kind: 'cancel' }
-  /** Nobody says anything for longer than a lease; then upkeep looks. */
+  /** Nobody calls for longer than a lease; then upkeep looks. */
   | { readonly kind: 'silence' };
 
 /** The command as it stands, runners by their number. */
@@ -66,7 +70,7 @@ export const isHeld = (status: CommandStatus): boolean =>
 export const isFinished = (status: CommandStatus): boolean =>
   status !== 'pending' && !isHeld(status);
 
-/** Labels of the runners that have what is asked for. */
+/** Labels of the runners that have what the command asks for. */
 export const LABELS = { pool: 'fast' };
 
 export const mayTake = ({ pinned, lacking }: Setting, runner: number): boolean =>
@@ -247,7 +251,7 @@ export class RealWorld implements World {
         retry_on_fail: setting.retryOnFail,
         ...target,
         ...(pinned === null ? {} : { runner_id: runners[pinned] as string }),
-        // A little earlier, so that the time that a test takes never decides.
+        // A little earlier, so that the duration of a test never decides.
         ...(expiresAfter === null ? {} : { expires_in: (expiresAfter * SILENCE_MS) / 1000 - 20 }),
         ...(scheduledAfter === null
           ? {}

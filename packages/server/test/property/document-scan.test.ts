@@ -1,6 +1,6 @@
-// Documents read as a stream against the same documents read as a whole, for any document, any way of writing it and any
-// way of cutting its bytes; and for bytes that are no document: a fault exactly where JSON.parse refuses, at the place
-// where the text stops being JSON.
+// Documents read as a stream against the same documents read as a whole, for any document, any way
+// of writing it and any way of cutting its bytes. Bytes that are no document give a fault exactly
+// where JSON.parse refuses, at the place where the text stops being JSON.
 
 import assert from 'node:assert/strict';
 import { ITEM_PLACES } from '../../src/ingest/formats/formats.ts';
@@ -116,7 +116,7 @@ test('a document gives the same envelope and items as when it is parsed as a who
   );
 });
 
-/** How bytes are damaged: some are left out, put in, changed, or the rest is missing. */
+/** The ways of damaging bytes: some are left out, inserted or changed, or the rest is missing. */
 const damages = fc.array(
   fc.tuple(
     fc.constantFrom('delete', 'insert', 'change', 'end'),

@@ -1,5 +1,5 @@
-// Lists outside of the heap hold what an array would hold, whatever comes in whatever order: their segments change their
-// width with what is put in.
+// Lists outside of the heap hold the same as an array would, whatever values come in whatever
+// order: their segments change their width with the values.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const int = fc.oneof(
   fc.constantFrom(127, 128, -128, -129, 32_767, 32_768, -32_768, -32_769, 2 ** 31 - 1, -(2 ** 31)),
 );
 
-/** More than a segment has, so that some end up in one of their own. */
+/** More integers than a segment has, so that some end up in a segment of their own. */
 const MANY = 16_384 + 10;
 
 test('a list of integers holds what an array would', () => {

@@ -1,5 +1,6 @@
-// Renewal with a fault at every point (contract §7): before each statement (a full disk), before the commit, and after
-// it (the answer is lost). Whatever happens, the runner's last good key works, and after the next proof two keys live.
+// Renewal with a fault at every point (contract §7): before each statement (a full disk), before
+// the commit, and after it (the answer is lost). Whatever happens, the runner's last good key
+// works, and after the next proof two keys live.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -31,10 +32,13 @@ before(async () => {
 });
 after(() => dispose());
 
-/** What begins a statement. */
+/** The methods that begin a statement. */
 const STARTS: ReadonlySet<string | symbol> = new Set(['selectFrom', 'insertInto', 'updateTable']);
 
-/** A database whose transactions pass `point` before each statement, before their commit and after it. */
+/**
+ * A database whose transactions pass `point` before each statement, before their commit and after
+ * it.
+ */
 function watched(point: () => void): Database {
   const watch = (tx: Db): Db =>
     new Proxy(tx, {
@@ -63,8 +67,8 @@ function watched(point: () => void): Database {
 }
 
 /**
- * A runner renews and uses its new key, as its client would: it keeps the old key until the new one has worked. The
- * `faultAt`-th point fails. Returns how many points were passed.
+ * A runner renews and uses its new key, as its client would: it keeps the old key until the new one
+ * has worked. The `faultAt`-th point fails. Returns the number of points passed.
  */
 async function life(faultAt: number): Promise<number> {
   const clock = new TestClock();
@@ -86,7 +90,8 @@ async function life(faultAt: number): Promise<number> {
   let good = key.secret.expose();
   const client = async (where: Database): Promise<void> => {
     const next = (await renewKey(where, clock, await callOn(where, good))).secret.expose();
-    // From here the client has both; an answer that failed leaves it with the old one, which must work.
+    // From here on the client has both keys; an answer that failed leaves it with the old one,
+    // which must work.
     await callOn(where, next);
     good = next;
   };

@@ -1,5 +1,6 @@
-// Keys as their life is promised (contract §7), by random histories through the real stories: whatever is renewed,
-// used, lost on the way or left lying, a runner that keeps its last good key is never locked out.
+// The promise about keys (contract §7), by random histories through the real stories: whatever is
+// renewed, used, lost on the way or left lying, a runner that keeps its last good key is never
+// locked out.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -59,7 +60,7 @@ before(async () => {
 });
 after(() => dispose());
 
-/** A runner with all the keys that ever reached it, and what the model knows of them. */
+/** A runner with all the keys that ever reached it, and the model's knowledge of them. */
 class Fleet {
   readonly clock = new TestClock();
   readonly authenticator = new Authenticator(database, this.clock, createLogger('silent'));
@@ -150,7 +151,8 @@ async function play(fleet: Fleet, step: Step): Promise<boolean> {
       return was?.state === 'candidate' || was?.state === 'superseded';
     }
     case 'revoke': {
-      // An operator takes away a key that isn't the good one: that one would be a lock-out by intention.
+      // An operator takes away a key that isn't the good one: taking the good one would lock the
+      // runner out on purpose.
       const key = at(fleet.held, step.which);
       const facts = await fleet.facts(key);
       if (key === fleet.good || facts === null) return false;
@@ -170,7 +172,8 @@ test('a runner that keeps its last good key is never locked out before that key 
         await play(fleet, step);
         const facts = await fleet.facts(fleet.good);
         const ended = facts?.expiresAt !== null && (facts?.expiresAt ?? 0) <= fleet.clock.nowMs();
-        // A key whose successor was proven has a quarter of an hour: then the successor is the last good one.
+        // A key whose successor was proven has a quarter of an hour: then the successor is the last
+        // good one.
         const succeeded =
           facts?.retiresAt !== null && (facts?.retiresAt ?? 0) <= fleet.clock.nowMs();
         if (ended || succeeded) return;

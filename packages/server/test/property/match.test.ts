@@ -1,6 +1,6 @@
-// Matching as a function: whatever drafts meet whatever stored findings, the order says nothing, equal meets equal,
-// nothing is used twice, and what was settled can be taken away without changing the rest. Few different hashes and
-// lines, so that almost everything is ambiguous.
+// Matching as a function: for any drafts and any stored findings, the order doesn't matter, equal
+// meets equal, nothing is used twice, and removing a matched pair doesn't change the rest. Few
+// different hashes and lines, so that almost everything is ambiguous.
 
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -35,7 +35,7 @@ interface MatchDraft {
   readonly duplicateKey: string;
 }
 
-/** As duplicateKeyOf makes it: words first, then the place, mixed with the evidence. */
+/** The key as duplicateKeyOf makes it: words first, then the place, mixed with the evidence. */
 function mixed(
   words: string,
   line: number | null,
@@ -109,9 +109,12 @@ const draft: fc.Arbitrary<MatchDraft> = fc
     duplicateKey: `${producer} ${content} ${line} ${words}`,
   }));
 
-/** A report's drafts: the itemIndex folds equal ones, so none comes twice. */
+/** A report's drafts: the item index folds equal ones, so none comes twice. */
 const drafts = fc.uniqueArray(draft, { selector: (one) => one.duplicateKey, maxLength: 14 });
-/** Stored findings by their number; these may be equal, as two findings of former reports can become. */
+/**
+ * Stored findings by their number; these may be equal, as two findings of former reports can
+ * become.
+ */
 const stored = fc
   .array(draft, { maxLength: 14 })
   .map((all) => all.map((one, index): MatchStored => ({ ...one, id: `f${index}` })));
@@ -244,7 +247,10 @@ test('so it is with many that lines alone tell apart, however much longer one si
   );
 });
 
-/** Which of the stored lines each of the lines of a report is matched with; equal items but for their lines. */
+/**
+ * For each line of a report, the stored line it is matched with; the items are equal except for
+ * their lines.
+ */
 const moved = (before: readonly number[], after: readonly number[]): (number | undefined)[] => {
   const at = (line: number): MatchDraft => {
     const evidence = { producer: null, content: 'c' };
@@ -287,7 +293,7 @@ test('the same finding on very many assets repeats nothing, and is told apart at
   const itemIndex = new ItemIndex(new Warnings());
   const draft = onlyDraft(decodeSarif(sarif([{ message: { text: 'the same on all of them' } }])));
   const evidence = evidenceOf({ ...draft, detail: () => draft.detail }, Buffer.alloc(32));
-  // Compared each with each, this many would take minutes.
+  // If each were compared with each, this many would take minutes.
   const assets = Array.from({ length: 200_000 }, (_, asset) => asset);
   for (const asset of [...assets, 7]) {
     const sent = { ...draft, asset, detail: () => draft.detail };

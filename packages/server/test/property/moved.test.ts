@@ -1,5 +1,5 @@
-// Looser matching over generated leftovers: each is used once, in no order that matters, and what is taken out of both sides
-// changes nothing for the others.
+// Looser matching over generated leftovers: each leftover is used once, the order doesn't matter,
+// and removing a pair from both sides changes nothing for the others.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ const loose = fc.record({
   reach: fc.constantFrom(5, 50),
 });
 
-/** All of a side, each with something of its own by which ties are broken. */
+/** All leftovers of a side, each with a value of its own that breaks ties. */
 const side = fc
   .array(loose, { maxLength: 12 })
   .map((all): Loose[] => all.map((one, row) => ({ ...one, row, tie: `t${row}` })));

@@ -1,4 +1,4 @@
-// The quick hash tells texts apart: what is equal has one hash, and of texts that chance makes no two share one.
+// The quick hash tells texts apart: equal texts have one hash, and no two random texts share one.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,11 +1,12 @@
-// Machines of the simulated world that become runners by themselves: they enrol with a token and an `enrollment_id`, and again
-// until an answer comes; sometimes they lose what they had before it was written down, and enrol once more.
+// Machines of the simulated world that become runners by themselves: they enrol with a token and an
+// `enrollment_id`, and again until an answer comes; sometimes they lose the answer before it was
+// written down, and enrol once more.
 
 import type { Network } from './network.ts';
 import { type Stage, upNode } from './operator-actor.ts';
 import { type Era, RunnerActor } from './runner-actor.ts';
 
-/** What a machine is started with. */
+/** The parameters with which a machine is started. */
 export interface Machine {
   readonly name: string;
   readonly token: string;
@@ -18,7 +19,7 @@ interface Enrolled {
   readonly key: string;
 }
 
-/** Becomes a runner, and one again when its disk is lost; ends when it is refused. */
+/** Becomes a runner, and again when its disk is lost; ends when it is refused. */
 export async function enrolAndWork(
   stage: Stage,
   network: Network,
@@ -47,7 +48,10 @@ export async function enrolAndWork(
   }
 }
 
-/** A machine that is turned away for good: an operator revokes its runner, so that nothing waits for it. */
+/**
+ * A machine that is turned away for good: an operator revokes its runner, so that nothing waits for
+ * it.
+ */
 async function writeOff(
   stage: Stage,
   { name }: Machine,
@@ -63,7 +67,7 @@ async function writeOff(
   enrolling.delete(name);
 }
 
-/** Asks until there is an answer; null: it was refused. */
+/** Asks until there is an answer; null: the machine was refused. */
 async function enrol(
   { world }: Stage,
   network: Network,

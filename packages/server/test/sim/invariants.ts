@@ -1,6 +1,7 @@
-// What must hold in every moment of the simulated world. Each check is one sentence of the contract and a function that
-// looks for its contrary: null when all is well, else what it saw. They read the database's rows before and after a
-// step and what the runners were told (ledger.ts), never a server's memory.
+// The invariants of the simulated world. Each check is one sentence of the contract and a function
+// that looks for a violation: null when all is well, otherwise the violation. The checks read the
+// database's rows before and after a step and the answers that runners got (ledger.ts), never a
+// server's memory.
 
 import { limits } from '@muster/contract';
 import {
@@ -33,7 +34,7 @@ export const isEnded = ({ status }: CommandFacts): boolean =>
 
 /** In the rows: one open claim where a command is held, none elsewhere. */
 function leasesInRows({ before, rows }: Moment): string | null {
-  // These very rows were looked at before.
+  // These very rows were checked before.
   if (rows.commands === before.commands) return null;
   const open = new Map<string, AttemptFacts[]>();
   for (const attempt of rows.attempts.values()) {
@@ -53,7 +54,7 @@ function leasesInRows({ before, rows }: Moment): string | null {
   });
 }
 
-/** In what was told: nobody was ever told that he has an attempt which another was told to have. */
+/** In the answers: no runner was told that it has an attempt which another was told to have. */
 function leasesAsTold({ events, ledger }: Moment): string | null {
   return first(events.claims, ({ commandId, attempt, runnerId }) => {
     const claim = `${commandId} ${attempt}`;
@@ -65,7 +66,7 @@ function leasesAsTold({ events, ledger }: Moment): string | null {
   });
 }
 
-/** Whose words ended an attempt in this step, and did he hold it when he spoke? */
+/** Whose words ended an attempt in this step, and whether that runner held it when it spoke. */
 function staleResult({ before, rows, events, ledger }: Moment): string | null {
   const stale = first(rows.attempts, ([claim, attempt]) => {
     const was = before.attempts.get(claim);
@@ -93,7 +94,8 @@ function staleResult({ before, rows, events, ledger }: Moment): string | null {
     const earlier = before.commands.get(attempt.command_id) as CommandFacts;
     if (words.attempt === null || !isHeld(earlier)) {
       const isItsOwn = earlier.status === 'pending' && earlier.runner_id === words.runnerId;
-      // Said before it claimed the command, heard afterwards: without `attempt` fencing is between runners only.
+      // Sent before the runner claimed the command, heard afterwards: without `attempt` fencing is
+      // between runners only.
       const isLate = isHeld(earlier) && earlier.holder_id === words.runnerId && !words.isFenced;
       return isItsOwn || isLate ? null : `${claim}: words of a runner that has no claim were taken`;
     }
@@ -130,7 +132,10 @@ function lockedOut({ rows, latestMs, ledger }: Moment): string | null {
   });
 }
 
-/** A good key was refused: it was good before this step and after it, by the clock of the server that refused it. */
+/**
+ * A good key was refused: it was good before this step and after it, by the clock of the server
+ * that refused it.
+ */
 function refusedWrongly({ before, rows, events }: Moment): string | null {
   return first(events.refused, ({ keyId, nodeMs }) => {
     const facts = [before.keys.get(keyId), rows.keys.get(keyId)];
@@ -150,19 +155,21 @@ function revokedAccepted({ events, ledger }: Moment): string | null {
 
 const isByItself = (key: KeyFacts): boolean => key.parent_key_id !== null;
 
-/** The key that a chain of renewals began with: what an operator adds begins another. */
+/**
+ * The key with which a chain of renewals began; a key that an operator adds begins another chain.
+ */
 function rootOf(keys: ReadonlyMap<string, KeyFacts>, key: KeyFacts): KeyFacts {
   const parent = key.parent_key_id === null ? undefined : keys.get(key.parent_key_id);
   return parent === undefined ? key : rootOf(keys, parent);
 }
 
-/** What enrolments of a runner began is one line, because repeats of one enrolment are. */
+/** The enrolled keys of a runner are one line, because repeats of one enrolment make several. */
 function isOneLine(keys: ReadonlyMap<string, KeyFacts>, one: KeyFacts, other: KeyFacts): boolean {
   const [root, otherRoot] = [rootOf(keys, one), rootOf(keys, other)];
   return root === otherRoot || (isEnrolled(root) && isEnrolled(otherRoot));
 }
 
-/** When a key is proven: its parent stays for the grace, the rest of the line is over. */
+/** When a key is proven, its parent stays for the grace, and the rest of the line is over. */
 function lineOfProven({ before, rows, nowMs }: Moment): string | null {
   return first(rows.keys, ([id, key]) => {
     const was = before.keys.get(id);
@@ -197,10 +204,16 @@ function lineOfProven({ before, rows, nowMs }: Moment): string | null {
   });
 }
 
-/** A sign is written within one flush; another, and pauses in transactions, are what a busy server may add. */
+/**
+ * A sign is written within one flush; a busy server may add another flush, and pauses in
+ * transactions.
+ */
 const WRITTEN_MS = 3 * limits.presenceFlushMs;
 
-/** A sign of life that no crash took with it, old enough to be written and young enough to prove that the runner lives. */
+/**
+ * A sign of life that no crash took with it, old enough to be written and young enough to prove
+ * that the runner lives.
+ */
 function shownOffline({ rows, nowMs, ledger }: Moment): string | null {
   if (nowMs < ledger.disagreeUntil) return null;
   return first(rows.runners.values(), (runner) => {

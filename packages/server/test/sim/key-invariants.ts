@@ -1,10 +1,11 @@
-// What must hold of enrolment and of how keys end, in every moment of the simulated world; written as in invariants.ts,
-// which lists them. A machine enrols under its own name, so that a second runner of it shows in the rows.
+// The invariants of enrolment and of the ends of keys, in every moment of the simulated world;
+// written as in invariants.ts, which lists them. A machine enrols under its own name, so that a
+// second runner of it shows in the rows.
 
 import { refusal } from '../../src/keys/keys.rules.ts';
 import type { KeyFacts, Moment, RunnerFacts } from './ledger.ts';
 
-/** Null when all is well with every item, else what was seen at the first where it isn't. */
+/** Null when all is well with every item, otherwise the violation of the first bad item. */
 export function first<T>(
   items: Iterable<T>,
   broken: (item: T) => string | null | undefined,
@@ -24,7 +25,7 @@ const BY_TOKEN = 'enrolment:';
 export const isEnrolled = (made: Pick<KeyFacts, 'created_by'>): boolean =>
   made.created_by.startsWith(BY_TOKEN);
 
-/** In the rows: one runner for each machine, and what a token lost in uses it gave in runners. */
+/** In the rows: one runner for each machine, and each use that a token lost became a runner. */
 export function enrolledOnce({ before, rows, ledger }: Moment): string | null {
   if (rows.runners === before.runners && rows.keys === before.keys) return null;
   const enrolled = [...rows.runners.values()].filter(isEnrolled);
@@ -44,7 +45,9 @@ export function enrolledOnce({ before, rows, ledger }: Moment): string | null {
   });
 }
 
-/** In what was told: a machine is always the same runner, and the key that it gets is that runner's. */
+/**
+ * In the answers: a machine is always the same runner, and the key that it gets is that runner's.
+ */
 export function enrolledAsTold({ rows, events, ledger }: Moment): string | null {
   return first(events.enrolled, ({ machine, runnerId, keyId }) => {
     const known = ledger.enrolledAs.get(machine) ?? runnerId;
@@ -55,7 +58,9 @@ export function enrolledAsTold({ rows, events, ledger }: Moment): string | null 
   });
 }
 
-/** A good token was refused to a machine that it had made a runner of, or that it had a use for. */
+/**
+ * A good token was refused to a machine that it had made a runner of, or for which it had a use.
+ */
 export function turnedAway({ before, rows, events }: Moment): string | null {
   return first(events.turnedAway, ({ machine, tokenId, nodeMs }) => {
     const tokens = [before.keys.get(tokenId), rows.keys.get(tokenId)];
@@ -77,7 +82,7 @@ const runnerNamed = (
   name: string,
 ): RunnerFacts | undefined => runners.values().find((runner) => runner.name === name);
 
-/** What changed about keys in this step, and was it asked for? */
+/** Which keys changed in this step, and whether an operator asked for it. */
 export function endedUnasked({ before, rows, ledger }: Moment): string | null {
   if (rows.keys === before.keys) return null;
   const proven = new Set<string | null>();
@@ -93,7 +98,7 @@ export function endedUnasked({ before, rows, ledger }: Moment): string | null {
     const isNewState = key.state !== was.state;
     const isAsked = ledger.asked.has(id) || ledger.asked.has(key.runner_id ?? '');
     if (isNewState && key.state === 'revoked') {
-      // What was made by presenting it goes with it, as long as nobody has used that.
+      // Keys that were made by presenting this one go with it, as long as nobody has used them.
       const goesWith =
         was.state !== 'proven' &&
         key.created_by === `key:${key.parent_key_id}` &&

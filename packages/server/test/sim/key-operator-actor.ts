@@ -1,5 +1,6 @@
-// An operator who tends keys: rolls them, lets old ones expire once a better one was used, and withdraws enrolment tokens.
-// Answers to the operator are lost as others are: then a key exists that nobody has.
+// An operator who tends keys: rolls them, lets old ones expire once a better one was used, and
+// withdraws enrolment tokens. Answers to the operator are lost as others are: then a key exists
+// that nobody has.
 
 import { refusalOf } from './key-invariants.ts';
 import type { KeyFacts } from './ledger.ts';
@@ -25,7 +26,7 @@ export async function tendKeys(stage: Stage): Promise<void> {
   }
 }
 
-/** Any of a runner's keys, mostly its newest; the runner gets the new one soon, or never. */
+/** Rolls any of a runner's keys, mostly its newest; the runner gets the new one soon, or never. */
 async function roll(
   { world, ledger }: Stage,
   node: ServerNode,
@@ -40,7 +41,8 @@ async function roll(
   world.note(`operator rolls a key of ${runner.name} at ${node.name}: ${answer.kind}`);
   if (answer.kind !== 'done') return;
   await world.sleep(random.below(20_000));
-  // A machine that lost its disk enrols by itself: nobody brings it a key that may have ended meanwhile.
+  // A machine that lost its disk enrols by itself: nobody brings it a key that may have ended in
+  // the meantime.
   if (random.chance(0.8) && runner.keyIds().length > 0) runner.given(answer.body as string);
 }
 
@@ -57,7 +59,7 @@ async function letExpire(
     return isGood && key.state === 'proven' && key.retires_at === null && isLasting(key, node);
   };
   const key = old === undefined ? undefined : ledger.rows.keys.get(old);
-  // Once for each: a second word would be believed by some servers a second before others.
+  // Once for each key: some servers would believe a second change a second before others.
   if (key === undefined || !isLasting(key, node) || !others.some(isBetter)) return;
   const answer = await node.expireKey(key.key_id, world.random.pick([1, 30, 600]));
   world.note(`operator lets a key of ${runner.name} expire at ${node.name}: ${answer.kind}`);

@@ -1,5 +1,6 @@
-// What is true in the simulated world: the rows as the database has them after each step, beside what each runner was
-// told and what each server did. The invariants read this and nothing else; no server's memory is looked into.
+// The truth of the simulated world: the database's rows after each step, beside the answers that
+// each runner got and the acts of each server. The invariants read this and nothing else; no
+// server's memory is looked into.
 
 import type { Database, Db } from '../../src/db/db.ts';
 import type {
@@ -51,17 +52,20 @@ export interface Rows {
   readonly runners: ReadonlyMap<string, RunnerFacts>;
 }
 
-/** What a runner says of its work: stored as result or error message, so that every stored word has a known speaker. */
+/**
+ * A runner's words about its work, stored as result or error message, so that every stored word has
+ * a known speaker.
+ */
 export interface Words {
   readonly runnerId: string;
-  /** The attempt that it was told it has; null: it never claimed the command. */
+  /** The attempt that the runner was told it has; null: it never claimed the command. */
   readonly attempt: number | null;
-  /** Did it send `attempt`? */
+  /** Whether the runner sent `attempt`. */
   readonly isFenced: boolean;
   readonly serial: number;
 }
 
-/** One life of a server process: what it gathered and had not written dies with it. */
+/** One life of a server process: signs that it gathered and had not written die with it. */
 export interface Life {
   isOver: boolean;
   /** Signs of life up to then are in the database. */
@@ -71,11 +75,11 @@ export interface Life {
 export interface Release {
   readonly commandId: string;
   readonly runnerId: string;
-  /** The attempt that it spoke of, when it said so. */
+  /** The attempt that the release named, if any. */
   readonly fence: number | undefined;
 }
 
-/** What happened in the last step, beside what the rows say. */
+/** The events of the last step, beside what the rows say. */
 export interface Events {
   readonly claims: {
     readonly commandId: string;
@@ -107,7 +111,10 @@ const noEvents = (): Events => ({
   turnedAway: [],
 });
 
-/** What a runner can know: which keys it was given since, and including, the last one that was answered well. */
+/**
+ * A runner's knowledge: the keys it was given since, and including, the last one that was answered
+ * well.
+ */
 export interface Keyring {
   readonly runnerId: string;
   readonly keyIds: () => readonly string[];
@@ -126,21 +133,21 @@ export interface Moment {
 
 export class Ledger {
   readonly keyrings: Keyring[] = [];
-  /** Runner → its signs of life that a server took in, newest last. */
+  /** For each runner, its signs of life that a server took in, newest last. */
   readonly signs = new Map<string, { readonly at: number; readonly life: Life }[]>();
-  /** Key → since when the database has it as revoked. */
+  /** For each key, the time since which the database has it as revoked. */
   readonly revokedSince = new Map<string, number>();
-  /** Attempt → the runner that was told to have it. */
+  /** For each attempt, the runner that was told to have it. */
   readonly claimedBy = new Map<string, string>();
-  /** Enrolment token → how many runners it is for. */
+  /** For each enrolment token, the number of runners it is for. */
   readonly tokens = new Map<string, number>();
-  /** Machine → the runner that it was told to be. */
+  /** For each machine, the runner that it was told to be. */
   readonly enrolledAs = new Map<string, string>();
   /** Keys, and runners with all their keys, that an operator wanted to end. */
   readonly asked = new Set<string>();
   /** Every release that a server took in. */
   readonly releases: Release[] = [];
-  /** Until then the servers' clocks disagreed by more than they may for presence to mean anything. */
+  /** Until then the servers' clocks disagreed by more than presence can bear. */
   disagreeUntil = 0;
   #rows: Rows = { commands: new Map(), attempts: new Map(), keys: new Map(), runners: new Map() };
   #events = noEvents();
@@ -178,12 +185,12 @@ export class Ledger {
     this.signs.set(runnerId, signs);
   }
 
-  /** A server judged what it knows by its clock: what depends on time alone is looked at, too. */
+  /** A server judged its knowledge by its clock: checks that depend on time alone are due, too. */
   judged(): void {
     this.#isDue = true;
   }
 
-  /** Reads what changed. Null: nothing did, and nothing was said. */
+  /** Reads the rows that changed. Null: none did, and no answer was given. */
   async look(latestMs: number): Promise<Moment | null> {
     const events = this.#events;
     const said = Object.values(events).some((list: readonly unknown[]) => list.length > 0);
@@ -224,7 +231,7 @@ export class Ledger {
   }
 }
 
-/** Made once for all steps: building them each time cost more than asking. */
+/** Made once for all steps: building the queries each time cost more than running them. */
 const queriesOf = (db: Db, tenantId: string) => ({
   commands: db
     .selectFrom('command')
@@ -243,7 +250,8 @@ const queriesOf = (db: Db, tenantId: string) => ({
     .select(['key_id', 'runner_id', 'state', 'parent_key_id', 'created_by'])
     .select(['expires_at', 'retires_at', 'first_used_at', 'uses_left'])
     .where('tenant_id', '=', tenantId)
-    // Their ids are no chance of the seed's: actors that choose by the order would each time choose others.
+    // By creation: their ids don't follow from the seed, so actors that choose by the order of ids
+    // would choose differently.
     .orderBy('created_at')
     .compile(),
   runners: db
@@ -254,7 +262,10 @@ const queriesOf = (db: Db, tenantId: string) => ({
     .compile(),
 });
 
-/** The words of a stored result or error message; null: there are none, or they are nobody's of this world. */
+/**
+ * The words of a stored result or error message; null: there are none, or no runner of this world
+ * said them.
+ */
 export function wordsOf(text: string | null): Words | null {
   if (text === null || !text.startsWith('{')) return null;
   return JSON.parse(text) as Words;

@@ -1,11 +1,12 @@
-// `npm run sim -- --seeds 10000 [--backend sqlite|postgres] [--from 1]` plays many seeds and says what broke;
-// `npm run sim -- --seed 7 --trace` plays one again and prints all that happened. The exit code says whether all was well.
+// `npm run sim -- --seeds 10000 [--backend sqlite|postgres] [--from 1]` plays many seeds and says
+// what broke; `npm run sim -- --seed 7 --trace` plays one again and prints every event. The exit
+// code says whether all was well.
 
 import { parseArgs } from 'node:util';
 import { ADMIN_URL_VARIABLE, startPostgres } from '../../../../tools/postgres.ts';
 import { openPlace, type Result, simulate } from './simulate.ts';
 
-/** The end of a history is what tells why. */
+/** The end of a history tells why it broke. */
 const LAST_LINES = 40;
 
 const { values } = parseArgs({

@@ -1,6 +1,7 @@
-// SQLite for thousands of seeds: the server's own driver, write queue and statements on a database in memory, in this
-// thread. What is missing is the hop to the writer thread, and a disk: a simulated crash is the death of a transaction.
-// A test shows that a history is the same on the real thing (sim.test.ts).
+// SQLite for thousands of seeds: the server's own driver, write queue and statements on a database
+// in memory, in this thread. Only the hop to the writer thread and the disk are missing: a
+// simulated crash is the death of a transaction. A test shows that a history is the same on a real
+// file (sim.test.ts).
 
 import { EventEmitter } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
@@ -46,7 +47,8 @@ class NearEnd extends EventEmitter {
 export function openNearSqlite(): Database {
   const connection = new SqliteConnection(':memory:', 'writer');
   const writer = new SqlitePort(new NearEnd(connection) as unknown as MessagePort);
-  // Beside an open transaction a read waits for its end: one connection would show what isn't committed.
+  // Beside an open transaction a read waits for the transaction's end: one connection would show
+  // uncommitted rows.
   const read: SqliteParts['readHere'] = async (sql, parameters) =>
     connection.inTransaction
       ? await writer.statement('run', sql, [parameters], { tx: 0, begin: false })

@@ -1,10 +1,11 @@
-// The network between runners and servers: requests and answers are lost, late, doubled and out of order, each by
-// itself. A request may take effect while its answer is lost; a double may arrive minutes later.
+// The network between runners and servers: requests and answers are lost, late, doubled and out of
+// order, each by itself. A request may take effect while its answer is lost; a double may arrive
+// minutes later.
 
 import type { Answer, Request, ServerNode } from './node.ts';
 import type { Ticket, World } from './world.ts';
 
-/** What goes wrong, as shares of all requests or answers; drawn once per seed. */
+/** The kinds of faults, as shares of all requests or answers; drawn once per seed. */
 export interface Weather {
   readonly lost: number;
   readonly doubled: number;
@@ -12,10 +13,12 @@ export interface Weather {
   readonly late: number;
 }
 
-/** Longer than a lease and than the grace of a retry, so that a late request meets another world. */
+/**
+ * Longer than a lease and than the grace of a retry, so that a late request meets another world.
+ */
 const LATE_MS = 240_000;
 
-/** When a double comes: long enough for a command to be given back and claimed anew. */
+/** The delay of a double: long enough for a command to be given back and claimed anew. */
 const DOUBLE_MS = 40_000;
 
 /** Deployed clients give up at 30 s. */
@@ -32,7 +35,7 @@ export class Network {
     this.#weather = weather;
   }
 
-  /** One try of a client. `gone` also when nothing came in time. */
+  /** One try of a client. `gone` also when no answer came in time. */
   async send(label: string, request: Request): Promise<Answer> {
     const ticket = this.#world.ticket<Answer>();
     const copies = this.#happens(this.#weather.doubled) ? 2 : 1;
@@ -56,7 +59,8 @@ export class Network {
 
   #travelMs(copy: number): number {
     const { random, isCalm } = this.#world;
-    // A double comes at once, or when its sender is at the next thing: what sent it again had waited for an answer.
+    // A double comes at once, or when its sender is at the next thing: a sender that repeats had
+    // waited for an answer.
     if (copy > 0 && random.chance(0.5)) return random.below(DOUBLE_MS);
     if (!isCalm && random.chance(this.#weather.late)) {
       return random.below(random.chance(0.5) ? LATE_MS : LATE_MS / 10);

@@ -1,6 +1,6 @@
-// One server of the simulated world: the real stories on the shared database, wired as app.ts wires them. It can die at
-// every commit and wherever it pauses; what it had in memory is gone then, and it comes back as a new process.
-// The only file here that knows how the server's parts fit together.
+// One server of the simulated world: the real stories on the shared database, wired as app.ts wires
+// them. It can die at every commit and wherever it pauses; its memory is gone then, and it comes
+// back as a new process. The only file here that knows how the server's parts fit together.
 
 import type { KyselyPlugin } from 'kysely';
 import type { NewCommand } from '@muster/contract';
@@ -81,7 +81,7 @@ export const REAL: Parts = {
 
 const LOG = createLogger('silent');
 
-/** How long a pause between two transactions, or within one, may be; in the world's milliseconds. */
+/** The longest pause between two transactions, or within one; in the world's milliseconds. */
 const PAUSE_MS = 400;
 const PAUSE_SHARE = 0.15;
 const FIERCE_PAUSE_SHARE = 0.4;
@@ -182,7 +182,7 @@ export class ServerNode {
     this.#world.note(`${this.name} died`);
   }
 
-  /** What the runner gets: always an answer, or a broken connection. */
+  /** The runner's answer: always an answer, or a broken connection. */
   async serve(request: Request): Promise<Answer> {
     return await this.#guarded(async (process) => {
       const { nowMs: presentedAt } = this.#world;
@@ -360,13 +360,13 @@ export class ServerNode {
       return { kind: 'done', body: done };
     } catch (error) {
       if (error instanceof Crash) return { kind: 'gone' };
-      // Anything else is a 5xx that no client deserved: it ends the world.
+      // Any other error is a 5xx that no client deserved: it ends the world.
       if (!(error instanceof Problem)) throw error;
       return { kind: 'refused', code: error.code };
     }
   }
 
-  /** Others may come between here. */
+  /** Other fibers may run here. */
   async #pause(life: Life): Promise<void> {
     if (life.isOver) throw new Crash();
     const { random } = this.#world;

@@ -1,5 +1,6 @@
-// Those who disturb the runners of the simulated world: an operator who creates, cancels, pauses, revokes and rolls keys,
-// and misfortune, which kills servers, moves their clocks by an hour and puts runners to sleep.
+// Those who disturb the runners of the simulated world: an operator who creates, cancels, pauses,
+// revokes and rolls keys, and misfortune, which kills servers, moves their clocks by an hour and
+// puts runners to sleep.
 
 import { limits, type NewCommand, PRIORITIES } from '@muster/contract';
 import { isEnded } from './invariants.ts';
@@ -13,14 +14,17 @@ export const HOUR_MS = 3_600_000;
 /** A pool that only some runners belong to. */
 export const LABELS = { pool: 'fast' };
 
-/** Servers notice a jump of their clock at their next round; what was shown before stays for one more. */
+/**
+ * Servers notice a jump of their clock at their next round; the presence shown before stays for one
+ * more.
+ */
 const RECOVERY_MS = limits.offlineAfterMsMin + 6 * limits.presenceFlushMs;
 
 export interface Stage {
   readonly world: World;
   readonly ledger: Ledger;
   readonly nodes: readonly ServerNode[];
-  /** Those that an operator made, then those that enrolled. */
+  /** The runners that an operator made, then those that enrolled. */
   readonly runners: RunnerActor[];
   /** Machines that ask to be let in, and have no answer yet. */
   readonly enrolling: Set<string>;
@@ -95,13 +99,13 @@ async function rollKeys({ world, runners }: Stage, node: ServerNode): Promise<vo
   runner.given(answer.body as string);
   await world.sleep(world.random.below(20_000));
   if (old === undefined || old === keyIdOf(answer.body as string)) return;
-  // A runner that never got to use a better one keeps what it has.
+  // A runner that never got to use a better key keeps the ones it has.
   if (!node.isUp || runner.keyIds().length < 2) return;
   const revoked = await node.revokeKey(old);
   world.note(`operator revokes an old key of ${runner.name} at ${node.name}: ${revoked.kind}`);
 }
 
-/** One runner stays, so that work can be done. */
+/** Revokes a runner. One runner stays, so that work can be done. */
 async function revokeOne({ world, runners }: Stage, node: ServerNode): Promise<void> {
   const [, ...others] = runners;
   if (others.length === 0) return;
@@ -145,7 +149,7 @@ async function kill(stage: Stage): Promise<void> {
   if (!node.isUp) node.start();
 }
 
-/** By an hour, there or back: all servers together, or one alone. */
+/** Moves clocks by an hour, there or back: of all servers together, or of one alone. */
 function jump({ world, nodes, ledger }: Stage): void {
   const { random } = world;
   const by = random.pick([HOUR_MS, -HOUR_MS]);
@@ -160,7 +164,10 @@ function jump({ world, nodes, ledger }: Stage): void {
   settleClocks(nodes, ledger, world);
 }
 
-/** Presence is a matter of one time: while servers disagree about it, and shortly after, nothing is asked of it. */
+/**
+ * Presence depends on one time: while servers disagree about it, and shortly after, presence isn't
+ * checked.
+ */
 export function settleClocks(nodes: readonly ServerNode[], ledger: Ledger, world: World): void {
   const offsets = new Set(nodes.map((node) => node.clock.offsetMs));
   if (offsets.size > 1) ledger.disagreeUntil = Infinity;

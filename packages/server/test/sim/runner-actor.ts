@@ -1,6 +1,7 @@
-// A runner of the simulated world. Two eras: deployed agents (no `attempt`, no start, three tries, then the work is
-// dropped) and our SDK (sends `attempt`, lists what runs, starts, repeats a result until it has an answer, heeds cancels).
-// Both keep every key they were given since the last one that was answered well, and try the newest first.
+// A runner of the simulated world. Two eras: deployed agents (no `attempt`, no start, three tries,
+// then the work is dropped) and our SDK (sends `attempt`, lists its running commands, starts,
+// repeats a result until it has an answer, heeds cancels). Both keep every key they were given
+// since the last one that was answered well, and try the newest first.
 
 import { present } from '../../src/lib/assert.ts';
 import type { RunnerEvent } from '../../src/commands/command.machine.ts';
@@ -12,7 +13,7 @@ import type { World } from './world.ts';
 
 export type Era = 'deployed' | 'sdk';
 
-/** How often a call is tried again after a broken connection. */
+/** The number of tries of a call with a broken connection. */
 const TRIES: Readonly<Record<Era, number>> = { deployed: 3, sdk: 8 };
 
 type Unsigned = Request extends infer One
@@ -23,7 +24,9 @@ type Unsigned = Request extends infer One
 
 interface HeldKey {
   readonly text: string;
-  /** Kept beside it: the invariants ask after each step, and parsing a key means hashing it. */
+  /**
+   * Kept beside the key: the invariants ask after each step, and parsing a key means hashing it.
+   */
   readonly id: string;
 }
 
@@ -38,7 +41,7 @@ export class RunnerActor implements Keyring {
   readonly runnerId: string;
   readonly name: string;
   readonly era: Era;
-  /** Since it last got a good answer. */
+  /** Whether the runner was refused since its last good answer. */
   isRefused = false;
   readonly #world: World;
   readonly #network: Network;
@@ -68,8 +71,9 @@ export class RunnerActor implements Keyring {
   keyIds = (): readonly string[] => this.#keys.map(({ id }) => id);
 
   /**
-   * Its disk is lost, and its keys with it. False: not now, because it has a key that it tried and had no answer to. A late
-   * request with that one would end what it gets next; who may try a key must keep it (contract §7).
+   * Loses its disk, and its keys with it. False: not now, because it has a key that it tried and
+   * had no answer to. A late request with that key would end the next one; whoever may try a key
+   * must keep it (contract §7).
    */
   forget(): boolean {
     if (this.#keys.length !== 1 || this.#keys[0] !== this.#lastGood) return false;
@@ -77,12 +81,12 @@ export class RunnerActor implements Keyring {
     return true;
   }
 
-  /** It was handed a key: by an operator, or by enrolling once more. */
+  /** The runner gets a key: from an operator, or by enrolling once more. */
   given(key: string): void {
     this.#keys.push(held(key));
   }
 
-  /** Nothing is heard of it for a while: the machine sleeps, and then goes on where it was. */
+  /** The machine sleeps for a while, says nothing, and then goes on where it was. */
   sleepFor(ms: number): void {
     this.#asleepUntil = this.#world.nowMs + ms;
   }
@@ -111,7 +115,7 @@ export class RunnerActor implements Keyring {
     this.#isBusy = reply.pending_jobs !== undefined;
   }
 
-  /** The advised pace, without its jitter, which is not of this world. */
+  /** The advised pace, without its jitter, which doesn't belong to this world. */
   #paceMs(): number {
     const isSlow = this.era === 'deployed' || this.#world.isQuiet;
     const baseMs = isSlow ? 60_000 : this.#isBusy ? 5000 : 30_000;
@@ -123,7 +127,7 @@ export class RunnerActor implements Keyring {
       await this.#awake();
       const offers = await this.#call({ call: 'poll' }, 1);
       const ids = offers.kind === 'done' ? (offers.body as string[]) : [];
-      // Mostly the first, as clients do: that is what they quarrel about.
+      // Mostly the first, as clients do: so they compete for it.
       const few = this.#world.random.chance(0.7) ? ids.slice(0, 1) : ids;
       if (few.length > 0) await this.#take(this.#world.random.pick(few));
       const isIdle = this.#world.isQuiet && ids.length === 0;
@@ -161,7 +165,7 @@ export class RunnerActor implements Keyring {
     const mayRelease = this.era === 'sdk' && !isCalm;
     if (this.#canceled.has(commandId) || (mayRelease && random.chance(0.3))) {
       await this.#transition('release', commandId, fence, null);
-      // It isn't offered that for a while, but may think better of it by itself.
+      // The command isn't offered to this runner for a while, but the runner may change its mind.
       if (mayRelease && random.chance(0.5)) await this.#take(commandId);
     } else {
       await this.#say(random.chance(0.3) ? 'fail' : 'complete', work);
@@ -210,7 +214,7 @@ export class RunnerActor implements Keyring {
     return answer;
   }
 
-  /** The newest key first; a refusal makes it go back to the one before. */
+  /** Tries the newest key first; after a refusal goes back to the one before. */
   async #tryKeys(request: Unsigned): Promise<Answer> {
     let answer: Answer = { kind: 'gone' };
     const refused: HeldKey[] = [];
@@ -228,7 +232,7 @@ export class RunnerActor implements Keyring {
     return answer;
   }
 
-  /** What is older than a good key, and what was refused before it, is over. */
+  /** Keys older than a good key are over, and so are keys refused before it. */
   #wasGood(key: HeldKey, refused: readonly HeldKey[]): void {
     this.isRefused = false;
     const at = this.#keys.indexOf(key);

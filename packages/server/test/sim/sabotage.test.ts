@@ -1,4 +1,5 @@
-// The checks of the simulator can fail: servers that break one rule each on purpose, and the check that notices.
+// The checks of the simulator can fail: servers that break one rule each on purpose, and the check
+// that notices.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -6,7 +7,7 @@ import type { Backend } from '../harness.ts';
 import { SABOTAGES } from './sabotage.ts';
 import { openPlace, type Place, simulate } from './simulate.ts';
 
-/** Every sabotage is noticed far earlier; a check that needs more is a poor one. */
+/** Every sabotage is noticed far earlier; a check that needs more seeds is a poor one. */
 const SABOTAGE_SEEDS = 40;
 
 let places: Readonly<Record<Backend, Place>>;

@@ -1,5 +1,6 @@
-// Servers that break the contract on purpose, one rule each: the proof that the checks of the simulator can fail. Made by
-// wrapping what a simulated server is given (a story, a clock, the statements it sends), never by changing sources.
+// Servers that break the contract on purpose, one rule each: the proof that the checks of the
+// simulator can fail. Each is made by wrapping a part of a simulated server (a story, a clock, the
+// statements it sends), never by changing sources.
 
 import {
   AndNode,
@@ -28,9 +29,9 @@ export interface Sabotage {
   readonly noticedBy: string;
   readonly backend: 'sqlite' | 'postgres';
   readonly parts: Parts;
-  /** Whether it takes a fierce world to notice. */
+  /** Whether only a fierce world notices. */
   readonly fierce: boolean;
-  /** The seed that is known to notice, where the first few don't: it is played first. */
+  /** A seed that is known to notice, where the first few don't: it is played first. */
   readonly knownSeed: number;
 }
 
@@ -69,7 +70,7 @@ function changing(
 const findNothing = (where: OperationNode): OperationNode =>
   AndNode.create(where, sql`1 = 0`.toOperationNode());
 
-/** The UPDATE no longer asks for what was judged. */
+/** The UPDATE no longer checks the state on which it was decided. */
 function withoutGuard(where: OperationNode): OperationNode {
   const guards = ['status', 'attempt', 'holder_id'];
   const isGuard = (node: OperationNode): boolean =>
@@ -103,7 +104,7 @@ const sabotage = (
   parts: { ...REAL, ...parts },
 });
 
-/** Of enrolment and of what operators do with keys: shown on both databases. */
+/** Sabotages of enrolment and of operators' work with keys: shown on both databases. */
 const KEY_SABOTAGES: readonly Sabotage[] = BACKENDS.flatMap((backend) => [
   sabotage(
     'one runner each',
@@ -200,7 +201,7 @@ export const SABOTAGES: readonly Sabotage[] = [
     { plugins: [changing('api_key', 'state', 'retired', findNothing)] },
     { fierce: true },
   ),
-  // Where one server hears everything, its memory makes up for what it forgot to write.
+  // Where one server hears everything, its memory makes up for the write that it forgot.
   sabotage(
     'alive is not offline',
     'a flush of presence that forgets',

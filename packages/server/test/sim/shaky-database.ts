@@ -1,7 +1,8 @@
-// A real database as one server of the simulated world sees it: transactions can be interrupted by others where the
-// database allows it, and the server can die in them. Sabotage comes in as plugins that change statements.
-// A transaction pauses only while it holds no lock (PostgreSQL, nothing but plain SELECTs so far): then others really
-// come between its reading and its writing, and nobody waits in the database for somebody who sleeps in the world.
+// A real database as one server of the simulated world sees it: transactions can be interrupted by
+// others where the database allows it, and the server can die in them. Sabotage comes in as plugins
+// that change statements. A transaction pauses only while it holds no lock (PostgreSQL, nothing but
+// plain SELECTs so far): then others really come between its reading and its writing, and nobody
+// waits in the database for somebody who sleeps in the world.
 
 import { type KyselyPlugin, type RootOperationNode, TableNode } from 'kysely';
 import type { Database, Db } from '../../src/db/db.ts';
@@ -20,7 +21,8 @@ export function shakyDatabase(database: Database, shakes: Shakes): Database {
   const plugged = (db: Db, own: KyselyPlugin): Db =>
     [...shakes.plugins, own].reduce((made, one) => made.withPlugin(one), db);
   const noting = observer(shakes, () => {});
-  // A scope's instance is always the same one; building another for every statement costs as much as the statement.
+  // A scope's instance is always the same one; building another for every statement costs as much
+  // as the statement.
   const scopes = new Map<Db, Db>();
   const scope = (db: Db): Db => {
     const known = scopes.get(db) ?? plugged(db, noting);
@@ -56,13 +58,17 @@ export function shakyDatabase(database: Database, shakes: Shakes): Database {
 function interruptions(database: Database, shakes: Shakes): KyselyPlugin {
   let holdsLock = database.kind === 'sqlite';
   return observer(shakes, async (isRead) => {
-    // What was not built by Kysely (batches) is not seen before its result: it writes.
+    // A statement that Kysely didn't build (batches) is not seen before its result: it counts as a
+    // write.
     if (!isRead) holdsLock = true;
     if (!holdsLock) await shakes.pause();
   });
 }
 
-/** Tells which tables changed, and `after` every statement whether it was a SELECT that locks nothing. */
+/**
+ * Tells which tables changed, and tells `after` for every statement whether it was a SELECT that
+ * locks nothing.
+ */
 function observer(shakes: Shakes, after: (isRead: boolean) => Promise<void> | void): KyselyPlugin {
   const made = new WeakMap<object, RootOperationNode>();
   return {

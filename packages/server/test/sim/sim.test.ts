@@ -1,5 +1,5 @@
-// The simulator in `npm test`: 200 seeds on SQLite, 20 on PostgreSQL, the same history for the same seed. Longer runs:
-// `npm run sim -- --seeds 10000` (docs/simulator.md).
+// The simulator in `npm test`: 200 seeds on SQLite, 20 on PostgreSQL, the same history for the same
+// seed. Longer runs: `npm run sim -- --seeds 10000` (docs/simulator.md).
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../db/fixture.ts';
 import { openPlace, type Place, simulate } from './simulate.ts';
 import { START_MS } from './world.ts';
 
-/** As many as five minutes on two cores have room for; thousands are `npm run sim`'s. */
+/** As many seeds as five minutes on two cores have room for; `npm run sim` plays thousands. */
 const SEEDS: Readonly<Record<Backend, number>> = { sqlite: 200, postgres: 20 };
 
 /** Played on a database file, too; the last one is a fierce world. */
@@ -38,7 +38,8 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; told: 
 }
 
 for (const backend of BACKENDS) {
-  // In a process of its own: the hooks that a test runner puts into every promise would cost as much as the seeds.
+  // In a process of its own: the hooks that a test runner puts into every promise would cost as
+  // much as the seeds.
   test(`no seed breaks the contract's rules of commands, keys and presence on ${backend}`, async () => {
     const seeds = SEEDS[backend];
     const args = [SIMULATOR, '--backend', backend, '--seeds', String(seeds)];

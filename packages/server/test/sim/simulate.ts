@@ -1,5 +1,6 @@
-// One seed: a tenant of its own on a shared database, servers, runners, an operator and misfortune. Faults first, then
-// calm: then every command must end, and every runner must be let in, get a new key and be shown online.
+// One seed: a tenant of its own on a shared database, servers, runners, an operator and misfortune.
+// Faults come first, then calm: then every command must end, and every runner must be let in, get a
+// new key and be shown online.
 
 import { setImmediate } from 'node:timers/promises';
 import { limits } from '@muster/contract';
@@ -26,14 +27,17 @@ export interface Result {
   readonly seed: number;
   readonly steps: number;
   readonly digest: string;
-  /** What was broken, with the contract's sentence; null: all was well. */
+  /** The broken rule, with the contract's sentence; null: all was well. */
   readonly broken: string | null;
   /** The name of the invariant that was broken. */
   readonly invariant: string | null;
   readonly trace: readonly string[];
 }
 
-/** How long faults last, in the world's time: longer than a lease is the rule, far longer the exception. */
+/**
+ * How long faults last, in the world's time: longer than a lease is the rule, far longer the
+ * exception.
+ */
 const STORMS_MS = [60_000, 100_000, 140_000, 140_000, 400_000];
 
 const FIERCE_STORM_MS = 300_000;
@@ -41,10 +45,10 @@ const FIERCE_STORM_MS = 300_000;
 /** A lease that was given before a clock went back by an hour lasts an hour longer. */
 const CALM_MS = 3 * 3_600_000;
 
-/** Rarely enough to be cheap, and still no stall (presence.ts). */
+/** Rare enough to be cheap, and still no stall (presence.ts). */
 const QUIET_ROUND_MS = 14_000;
 
-/** Longer than the operator takes for anything. */
+/** Longer than any act of the operator takes. */
 const BEGUN_MS = 30_000;
 
 class Broken extends Error {
@@ -68,8 +72,8 @@ export async function openPlace(backend: Backend): Promise<Place> {
 }
 
 /**
- * PostgreSQL with a pool for what asks in the name of a tenant and one for what doesn't: a connection that changes from one
- * to the other has to say so, which would double what is sent.
+ * PostgreSQL with one pool for statements in the name of a tenant and one for the others: a
+ * connection that changes from one to the other must say so, which would double the statements.
  */
 async function openTwoPools(): Promise<Database> {
   const url = await testDatabaseUrl();
@@ -92,7 +96,10 @@ async function openTwoPools(): Promise<Database> {
   };
 }
 
-/** Plays one seed to its end, or to the first broken rule; `fierce`: in a world that is, whatever the seed says. */
+/**
+ * Plays one seed to its end, or to the first broken rule; `fierce`: in a fierce world, whatever the
+ * seed says.
+ */
 export async function simulate(
   database: Database,
   seed: number,
@@ -112,7 +119,8 @@ export async function simulate(
   } finally {
     await world.abandon();
     await forget(database, tenantId);
-    // In memory nothing ever waits: without a turn of its own no signal and no timer would be heard until the last seed.
+    // In memory nothing ever waits: without a turn of its own no signal and no timer would be heard
+    // until the last seed.
     await setImmediate();
   }
   return {
@@ -170,7 +178,8 @@ async function populate(
     ledger.keyrings.push(actor);
   }
   if (machines === 0) return stage;
-  // Sometimes for more than there are: who asks twice must not get twice, though there would be enough.
+  // Sometimes for more uses than there are machines: a machine that asks twice must not get twice,
+  // though there would be enough.
   const uses = machines + random.pick([0, 3]);
   const request = { uses, labels: LABELS };
   const { key } = await addEnrolmentToken(database, clock, tenantId, request, 'sim');
@@ -230,7 +239,7 @@ async function upkeep(world: World, node: ServerNode): Promise<void> {
 function calm({ world, nodes, ledger }: Stage): void {
   world.note('calm');
   world.isCalm = true;
-  // What the clocks of servers agree on need not be the right time.
+  // The time on which the servers' clocks agree need not be the right one.
   const offsetMs = Math.max(...nodes.map((node) => node.clock.offsetMs));
   for (const node of nodes) {
     node.dieAfter(Infinity);
@@ -243,7 +252,7 @@ function calm({ world, nodes, ledger }: Stage): void {
 /** The operator's part of the end: paused runners go on. */
 async function tidyUp(stage: Stage): Promise<void> {
   const { world, ledger, runners } = stage;
-  // What the operator had begun is over by then.
+  // Every act that the operator had begun is over by then.
   await world.sleep(BEGUN_MS);
   for (const { runnerId } of runners) {
     if (ledger.rows.runners.get(runnerId)?.admin !== 'paused') continue;
@@ -261,12 +270,15 @@ async function check({ ledger, nodes, world }: Stage): Promise<void> {
   }
 }
 
-/** Whoever kept its last good key is let in, gets a new one, and is shown online; a machine that still asks was not. */
+/**
+ * A runner that kept its last good key is let in, gets a new one, and is shown online; a machine
+ * that still asks was not let in.
+ */
 async function welcomed(stage: Stage): Promise<void> {
   const { world, ledger, enrolling } = stage;
   let unwelcome: string | null = null;
   world.isEnding = true;
-  // Whoever lost its keys and was then turned away has none to be let in with.
+  // A runner that lost its keys and was then turned away has none to be let in with.
   const isExpected = (runner: RunnerActor): boolean =>
     ledger.rows.runners.get(runner.runnerId)?.admin !== 'revoked' && runner.keyIds().length > 0;
   world.spawn(async () => {

@@ -1,20 +1,21 @@
-// A world with its own time: fibers (async functions) that sleep in virtual milliseconds, and a queue that wakes them
-// one at a time. Invariant: between two events nothing runs, so one seed gives one history, however slow the database is.
-// Fibers wait for nothing but the world's sleep and the database; real timers and real chance have no say.
+// A world with its own time: fibers (async functions) that sleep in virtual milliseconds, and a
+// queue that wakes them one at a time. Invariant: between two events nothing runs, so one seed
+// gives one history, however slow the database is. Fibers wait for nothing but the world's sleep
+// and the database; real timers and real chance have no influence.
 
 import { hash } from 'node:crypto';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Random, randomOf } from '../generate/random.ts';
 
-/** Any time after all of PostgreSQL's and SQLite's own: ids carry it. */
+/** Later than all of PostgreSQL's and SQLite's own times, because ids carry it. */
 export const START_MS = 1_800_000_000_000;
 
 /** Thrown into every fiber that still sleeps when the world is given up. */
 export class Abandoned extends Error {}
 
-/** Somebody waits for something that may come, or not. */
+/** A wait for an answer that may come, or not. */
 export interface Ticket<T> {
-  /** What came within `ms`; null: nothing did. */
+  /** The value that came within `ms`; null: none did. */
   wait(ms: number): Promise<T | null>;
   give(what: T): void;
 }
@@ -26,7 +27,7 @@ interface Event {
   abandon(): void;
 }
 
-/** They are the dear ones, too. */
+/** Fierce worlds are the expensive ones, too. */
 const FIERCE_SHARE = 0.05;
 
 export class World {
@@ -37,9 +38,9 @@ export class World {
   readonly haste: number;
   /** Actors end at their next step. */
   isEnding = false;
-  /** From now on the network, the servers and the runners do what they should. */
+  /** From now on the network, the servers and the runners work as they should. */
   isCalm = false;
-  /** What is left is worked off, and then time goes by: nobody who has nothing to do needs to be in a hurry. */
+  /** The rest of the work is done, and then time goes by: nobody without work needs to hurry. */
   isQuiet = false;
   readonly trace: string[] = [];
   steps = 0;
@@ -71,7 +72,7 @@ export class World {
     return hash('sha256', this.trace.join('\n'));
   }
 
-  /** 1, 2, 3, …: to tell things apart that look the same. */
+  /** 1, 2, 3, …: tells apart things that look the same. */
   serial(): number {
     this.#serials += 1;
     return this.#serials;
@@ -135,7 +136,10 @@ export class World {
     };
   }
 
-  /** Runs event by event until `isDone`, or until nothing is left to happen. `after` is called after each of them. */
+  /**
+   * Runs event by event until `isDone`, or until nothing is left to happen. `after` is called after
+   * each event.
+   */
   async run(isDone: () => boolean, after: () => Promise<void>): Promise<void> {
     while (!isDone()) {
       const event = this.#queue.shift();
@@ -176,7 +180,7 @@ export class World {
   }
 }
 
-/** The clock of one server: the world's time, and how far it is off. */
+/** The clock of one server: the world's time, and the server's offset from it. */
 export class NodeClock implements Clock {
   offsetMs = 0;
   readonly #world: World;
@@ -189,7 +193,10 @@ export class NodeClock implements Clock {
   monotonicMs(): number {
     return this.#world.nowMs - START_MS;
   }
-  /** Only the loop that merges hints to other nodes sleeps by itself; without it every hint is lost (contract §4). */
+  /**
+   * Only the loop that merges hints to other nodes sleeps by itself; without it every hint is lost
+   * (contract §4).
+   */
   sleep(): Promise<void> {
     return new Promise(() => {});
   }

@@ -1,4 +1,5 @@
-// What goes by age, and what stays (docs/operating.md): commands with their logs, scan sessions, keys that nobody used.
+// The things that go by age, and those that stay (docs/operating.md): commands with their logs,
+// scan sessions, keys that nobody used.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,6 @@
-// What later scans do to findings (contract §6): absence resolves only when it is conclusive, what comes back is
-// reopened, the blinding guard holds, branches are apart, decisions of people stay.
+// The effect of later scans on findings (contract §6): absence resolves only when it is conclusive,
+// findings that come back are reopened, the blinding guard holds, branches are apart, decisions of
+// people stay.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

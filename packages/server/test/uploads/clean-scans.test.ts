@@ -1,5 +1,5 @@
-// Scans that end without findings and without a report (contract §6): what their commands say closes what was open, by the
-// rules of absence that hold for reports.
+// Scans that end without findings and without a report (contract §6): the word of their command
+// closes open findings, by the rules of absence that hold for reports.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

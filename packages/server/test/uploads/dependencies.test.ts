@@ -1,5 +1,6 @@
-// A long list of dependencies, on both databases: read one by one as findings are, so that each is used or rejected by
-// itself, in whatever place of the document the list stands; and the graph among them, whichever comes first.
+// A long list of dependencies, on both databases: read one by one as findings are, so that each is
+// used or rejected by itself, in whatever place of the document the list stands; and the graph
+// among them, whichever comes first.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -34,7 +35,7 @@ const chain = (count: number): string[] =>
 
 const FINDING = '{"title":"t","type":"vulnerability","severity":"high","rule_id":"r"}';
 
-/** A report with the members that every one has, and these. */
+/** A report with the members that every report has, and these. */
 const report = (site: string, members: readonly string[]): string =>
   `{"assets":[{"type":"repository","value":"${site}"}],"tool":{"name":"t"},${members.join()}}`;
 
@@ -58,7 +59,7 @@ for (const backend of BACKENDS) {
       });
     const upload = async (body: string | Buffer): Promise<Fields> => ok(await post(body), 201);
     const get = async (path: string): Promise<Fields> => await look(world, world.own.viewer, path);
-    /** All components of the site's asset, by name. */
+    /** All components of the asset, by name. */
     const componentsOf = async (site: string): Promise<Map<string, Fields>> => {
       const { items } = await get(`/api/v1/assets?value=${site}`);
       const [asset] = items as Fields[];

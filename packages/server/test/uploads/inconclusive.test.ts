@@ -1,5 +1,5 @@
-// What a report that can't be read in full leaves open (contract §6): findings of which it can't be told whose they are, or
-// which part of the asset was looked at, close nothing.
+// The effect of a report that can't be read in full (contract §6): findings that don't tell their
+// asset, or the part of the asset that was looked at, close nothing.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

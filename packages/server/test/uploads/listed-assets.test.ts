@@ -1,5 +1,6 @@
-// Long lists of assets, relationships and endpoints, on both databases: read one by one as findings are, so that each is used
-// or rejected by itself; and known before the findings that refer to them, in whatever place of the document they stand.
+// Long lists of assets, relationships and endpoints, on both databases: read one by one as findings
+// are, so that each is used or rejected by itself; and known before the findings that refer to
+// them, in whatever place of the document they stand.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -22,7 +23,7 @@ const nameOf = (world: string, at: number): string => `host-${at}.${world}.examp
 const asset = (world: string, at: number, more: Fields = {}): string =>
   JSON.stringify({ id: `a${at}`, type: 'host', value: nameOf(world, at), ...more });
 
-/** Makes a few hundred assets more than one piece of a document. */
+/** A note so long that a few hundred assets take more than one piece of a document. */
 const NOTE = 'note '.repeat(80);
 
 const assetsOf = (world: string, count: number): string[] =>
@@ -215,7 +216,7 @@ for (const backend of BACKENDS) {
           { tags: ['one', 'two', 'three'], properties: { a: '1', b: '2', c: '3' } },
         ],
       );
-      // Sent once more, by another document, nothing is doubled, and the newest word wins.
+      // Sent once more, in another document, nothing is doubled, and the newest value wins.
       const more = asset(here, 0, { criticality: 'low', properties: { a: '4' } });
       const again = await upload(report(list('assets', [more, ...others]), list('findings', [])));
       assert.deepEqual(again['assets'], sums(600, { created: 0, updated: 600 }));
@@ -315,7 +316,7 @@ for (const backend of BACKENDS) {
       }
     });
 
-    // What it is about is the same on both, and it costs a second.
+    // The rule is the same on both backends, and the test costs a second.
     if (backend !== 'sqlite') return;
     test('a list of assets may be larger than what isn’t read one by one may be', async () => {
       const here = fresh();

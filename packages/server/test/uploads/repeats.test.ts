@@ -1,5 +1,6 @@
-// Repeats of uploads (contract §2): by Idempotency-Key, by joining what is in work, by a lost answer; and the limit on
-// what may wait. The only worker is held up by an upload of its own, so that what follows is still waiting.
+// Repeats of uploads (contract §2): by Idempotency-Key, by joining an upload in work, by a lost
+// answer; and the limit on waiting uploads. The only worker is held up by an upload of its own, so
+// that the next uploads still wait.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -198,7 +199,7 @@ for (const backend of BACKENDS) {
     });
 
     test('more than 200 waiting uploads of a tenant are 429 with Retry-After; another’s are not', async () => {
-      // The last test of this world: its only worker is held up by this one.
+      // The last test of this world: this upload holds its only worker up.
       ok(await runnerCall(world, runner.key, '/ingest?category=stall', freshReport(), ASYNC), 202);
       let answer = await hand(freshReport(), ASYNC);
       for (let n = 0; answer.status === 202 && n < 2 * limits.uploadsWaitingPerTenantMax; n += 1)

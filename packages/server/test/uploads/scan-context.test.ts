@@ -1,5 +1,5 @@
-// What a command tells about the reports that are made for it (contract §5, Context): where neither the request nor the
-// report says what it is about.
+// The facts that a command gives about the reports made for it (contract §5, Context), where
+// neither the request nor the report says what it is about.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -68,7 +68,7 @@ for (const backend of BACKENDS) {
         uploads.map((upload) => upload['id']),
         [receipt['upload_id']],
       );
-      // The asset was named by the command: what a later, full report of it lacks is fixed.
+      // The command named the asset: findings that a later, full report of it lacks are fixed.
       const fewer = await hand(log('Semgrep OSS', results(1)));
       assert.equal(fewer['resolved'], 1);
     });

@@ -1,4 +1,4 @@
-// What stands beside a document as it is kept: credentials that CI systems put into URLs are not.
+// The facts stored beside a document: credentials that CI systems put into URLs are not among them.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

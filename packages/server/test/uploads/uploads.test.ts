@@ -1,5 +1,5 @@
-// Uploads (contract §5 and §2, Repeats): receipts that add up, refusals, repeats, context, the job, recognition. What
-// absence does to findings is in absence.test.ts.
+// Uploads (contract §5 and §2, Repeats): receipts that add up, refusals, repeats, context, the job,
+// recognition. The effect of absence on findings is in absence.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -17,7 +17,10 @@ const fresh = (): string => {
   return `github.com/acme/uploads-${String(serial).padStart(4, '0')}`;
 };
 
-/** The seven outcomes add up to what was received, and the older counters say the same (contract §5). */
+/**
+ * The seven outcomes add up to the number received, and the older counters say the same (contract
+ * §5).
+ */
 function addsUp(receipt: Fields): Fields {
   const findings = receipt['findings'] as Record<string, number>;
   const of = (name: string): number => findings[name] ?? Number.NaN;
@@ -163,7 +166,8 @@ for (const backend of BACKENDS) {
         addsUp(first),
         'only created and unchanged differ',
       );
-      // The same defect in other bytes, beside itself: one of them repeats the other, as if both were read.
+      // The same defect in other bytes, beside itself: one of them repeats the other, as if both
+      // were read.
       const twice = [...results, item('plain', { properties: { seen: 'twice' } })];
       const folded = addsUp(await receiptOf(sarif(twice), at));
       assert.equal(folded['duplicate'], 1, JSON.stringify(folded));

@@ -1,4 +1,5 @@
-// The dry run (POST /ingest/validate): the receipt that a report would get, and nothing else changes (contract §1, §5).
+// The dry run (POST /ingest/validate): the receipt that a report would get, and nothing else
+// changes (contract §1, §5).
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -13,7 +14,7 @@ const fresh = (): string => {
   return `github.com/acme/validated-${String(serial).padStart(4, '0')}`;
 };
 
-/** What a receipt says, but for the ids of its own upload. */
+/** A receipt without the ids of its own upload. */
 const told = (receipt: Fields): Fields => ({ ...receipt, upload_id: null, scan_id: null });
 
 for (const backend of BACKENDS) {

@@ -1,4 +1,5 @@
-// Cancelling a command, after a question: what a runner has begun can't be taken back.
+// Cancels a command, after a question: work that a runner has begun can't be taken back. Only an
+// unfinished command that nobody has canceled yet offers this.
 
 import { type Command, endpoints } from '@muster/contract';
 import { useRef, useState } from 'react';

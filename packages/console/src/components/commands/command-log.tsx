@@ -1,5 +1,5 @@
-// The log of a command, followed while it runs: the server answers when there are new lines, or when
-// the command has ended. Only the last lines stay on the page.
+// The log of a command, followed while it runs: the server answers when there are new lines, or
+// when the command has ended. Only the last lines stay on the page.
 
 import { type CommandLog, endpoints } from '@muster/contract';
 import { useEffect, useReducer } from 'react';
@@ -18,7 +18,7 @@ const PAUSE_MS = 5_000;
 interface Tail {
   readonly lines: CommandLog['lines'];
   readonly offset: number;
-  /** Lines that were there, but are no longer shown. */
+  /** Lines that were read, but are no longer shown. */
   readonly above: number;
   readonly dropped: number;
   readonly isComplete: boolean;
@@ -34,7 +34,7 @@ const NOTHING: Tail = {
   error: null,
 };
 
-/** An answer is taken in once: the one that begins where the tail ends. */
+/** An answer is taken in once, when it begins where the tail ends. */
 function taken(
   tail: Tail,
   answer: { readonly from: number; readonly log: CommandLog } | Error,
@@ -91,7 +91,7 @@ function useTail(id: string): Tail {
       while (!signal.aborted) {
         try {
           const log = await request(endpoints.commandLog, { params: { id }, query, signal });
-          // What is the same as before starts no new effect: ask again here.
+          // An unchanged state starts no new effect: ask again here.
           take({ from: offset, log });
           if (log.next_offset !== offset || log.is_complete) return;
         } catch (fault) {

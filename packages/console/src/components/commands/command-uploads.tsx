@@ -1,4 +1,5 @@
-// The reports that were handed in for a command, with what became of each.
+// The reports that were handed in for a command, each with its outcome. An upload without a receipt
+// yet says so.
 
 import { type CommandUpload, FINDING_OUTCOMES } from '@muster/contract';
 import { countText, numberText, words } from '../../format.ts';

@@ -1,5 +1,5 @@
-// Why nobody has taken a command yet: what holds for the command itself, and runner by runner what
-// keeps it from taking it.
+// Why nobody has taken a command yet: the reasons that lie in the command itself, and for each
+// runner the reasons that keep it from taking the command.
 
 import { type CommandWaiting, endpoints } from '@muster/contract';
 import { REFRESH_MS, request, useOne } from '../../api.ts';

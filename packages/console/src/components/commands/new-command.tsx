@@ -1,5 +1,5 @@
-// Creating a command: for one runner or for whichever claims it first. The payload is JSON that the
-// operator writes; it is checked here before it is sent, so that a typing error is said beside the
+// Creates a command: for one runner, or for whichever claims it first. The payload is JSON that the
+// operator writes; it is checked here before it is sent, so that a typing error is shown beside the
 // field.
 
 import { endpoints, type NewCommand, PRIORITIES, type Priority } from '@muster/contract';
@@ -157,7 +157,7 @@ type Payload =
   | { readonly fault: null; readonly value: unknown }
   | { readonly fault: string; readonly value: null };
 
-/** No text is no payload (`undefined`). */
+/** No text means no payload (`undefined`). */
 function parsePayload(text: string): Payload {
   if (text === '') return { fault: null, value: undefined };
   try {

@@ -1,4 +1,5 @@
-// Where a finding is present (by ref) and what happened to it, newest last as the server tells it.
+// The refs on which a finding is present, and its events, newest last as the server tells them.
+// Comments in events are foreign text.
 
 import type { endpoints, ReplyOf } from '@muster/contract';
 import { words } from '../../format.ts';
@@ -48,7 +49,7 @@ export function History({ finding }: { readonly finding: FindingWithDetail }) {
   );
 }
 
-/** What the event says in its own members: from, to and comment, as far as they are texts. */
+/** The texts among the event's own members: from, to and comment. */
 function EventText({ data }: { readonly data: unknown }) {
   if (typeof data !== 'object' || data === null) return null;
   const { from, to, comment } = data as Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
-// Places and code flows of a finding, as the tool named them.
+// Places and code flows of a finding, as the tool named them. Texts of the tool are shown, never
+// followed unless they are web addresses.
 
 import type { Flow, Place } from '../../detail.ts';
 import { Section } from '../facts.tsx';

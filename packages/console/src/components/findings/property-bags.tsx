@@ -1,5 +1,5 @@
-// What a tool says beside what its format has a member for, as it says it: of the finding, and of
-// what is below it.
+// The properties that a tool gives beside the members of its format, unchanged: those of the
+// finding, and those of the objects below it.
 
 import type { Detail } from '../../detail.ts';
 import { Section } from '../facts.tsx';

@@ -1,6 +1,6 @@
-// Setting the status of a finding: the form, used on the finding's page, and a button that opens it
-// in a dialog, used in the list. `accepted` may have an end, after which the server opens the
-// finding again.
+// Sets the status of a finding: the form, used on the finding's page, and a button that opens it in
+// a dialog, used in the list. `accepted` may have an end, after which the server opens the finding
+// again.
 
 import { endpoints, FINDING_STATUSES, type Finding, type FindingStatus } from '@muster/contract';
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react';
@@ -106,7 +106,7 @@ function Fields({
   );
 }
 
-/** The day's end is the operator's own midnight: a date alone has no zone. */
+/** The end of the day is the operator's own midnight: a date alone has no zone. */
 function changeOf(status: FindingStatus, form: FormData) {
   const comment = textIn(form, 'comment');
   const day = textIn(form, 'until');

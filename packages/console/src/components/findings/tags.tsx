@@ -1,5 +1,5 @@
-// Severity, status and presence as small labels. Each says its word and has a shape of its own:
-// colour only helps.
+// Severity, status and presence as small labels. Each has its word and a shape of its own: colour
+// only helps.
 
 import { type Severity, SEVERITIES } from '@muster/contract';
 import { words } from '../../format.ts';
@@ -41,7 +41,9 @@ export function SeverityTag({ severity }: { readonly severity: Severity }) {
 
 type Tone = 'good' | 'busy' | 'bad' | 'quiet';
 
-/** Shape and tone of every state word on the wire. What isn't here is shown without a mark. */
+/**
+ * Shape and tone of every state word on the wire. A word that isn't here is shown without a mark.
+ */
 const MARKS: Readonly<Record<string, readonly [shape: Shape, tone: Tone]>> = {
   // Findings.
   open: ['ring', 'busy'],

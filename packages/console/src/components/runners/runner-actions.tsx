@@ -1,4 +1,5 @@
-// Pausing or draining a runner and letting it go on, and shutting it out for good, for admins.
+// The actions on a runner, for admins: pause it, drain it, let it go on, and shut it out for good.
+// Each asks first.
 
 import { endpoints, type Runner } from '@muster/contract';
 import { useRef, useState } from 'react';

@@ -1,5 +1,5 @@
-// The keys of a runner, for admins: what became of each, when and from where it was last used, and
-// the ways to roll and to revoke it. A rolled key's successor is shown once.
+// The keys of a runner, for admins: the state of each, when and from where it was last used, and
+// the buttons that roll and revoke it. A rolled key's successor is shown once.
 
 import { type ApiKey, endpoints } from '@muster/contract';
 import { useState } from 'react';

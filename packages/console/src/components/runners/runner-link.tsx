@@ -1,4 +1,5 @@
-// A runner by its name, where a list carries its id.
+// A runner by its name, in lists that carry only its id. The id stands there until the name is
+// known.
 
 import { useRunnerNames } from '../../api.ts';
 import { shortId } from '../../format.ts';

@@ -1,4 +1,5 @@
-// What a runner measured over time, in groups that have a unit in common.
+// The measurements of a runner over time, one chart for each group of measurements with the same
+// unit.
 
 import { endpoints, type RunnerMetric, type RunnerMetrics } from '@muster/contract';
 import { useId, useMemo, useState } from 'react';

@@ -1,18 +1,18 @@
-// A few series over time, drawn by uPlot on a canvas. What matters of them stands beside it in
-// words, for those who can't see it and those who don't want to.
+// A few series over time, drawn by uPlot on a canvas. The important values stand beside it in
+// words, for those who can't see the canvas and those who don't want to.
 
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 
 export interface Series {
   readonly label: string;
-  /** One for each of `at`; null: nothing is known. */
+  /** One value for each of `at`; null: not known. */
   readonly values: readonly (number | null)[];
 }
 
 const HEIGHT_PX = 180;
 
-/** More of them than this would hide the line. */
+/** More points than this would hide the line. */
 const POINTS_MAX = 60;
 
 /** In the order of the series. Names of colours.css: they follow light and dark. */

@@ -1,5 +1,5 @@
-// A receipt: what became of everything that was handed in. The outcomes are shown with their sum,
-// because the receipt's promise is that they add up to what was received; rejections and warnings
+// A receipt: the outcome of everything that was handed in. The outcomes are shown with their sum,
+// because the receipt's promise is that they add up to the number received; rejections and warnings
 // with their place in the document.
 
 import { FINDING_OUTCOMES, type FindingOutcome, type Receipt } from '@muster/contract';

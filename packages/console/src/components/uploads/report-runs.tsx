@@ -1,5 +1,5 @@
-// How the runs of an upload's report went, as the report says: the first ones, each with what it
-// says of itself.
+// How the runs of an upload's report went, as the report says: the first runs, each with what the
+// report says of it.
 
 import type { Upload } from '@muster/contract';
 import { countText, durationText, numberText } from '../../format.ts';

@@ -1,4 +1,5 @@
-// SQL of command logs: rows of lines in the order in which they were kept.
+// SQL of command logs: rows of lines in the order in which they were kept. A log grows only under
+// the guard of the holder and attempt that it was judged by.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../../db/db.ts';
@@ -7,7 +8,10 @@ import type { CommandRow } from '../command.queries.ts';
 
 export type LogRow = Selectable<CommandLogTable>;
 
-/** Guarded by the holder, the attempt and the log as they were judged. Zero: something moved. */
+/**
+ * Guarded by the holder, the attempt and the log as they were judged. Returns zero when one of them
+ * has changed.
+ */
 export async function growLog(
   db: Db,
   judged: CommandRow,
@@ -33,7 +37,10 @@ export async function insertLogLines(db: Db, row: LogRow): Promise<void> {
   await db.insertInto('command_log').values(row).execute();
 }
 
-/** The rows that hold the lines from `offset` on: as many as it takes for `lines` lines, if each holds one at least. */
+/**
+ * The rows that hold the lines from `offset` on: enough rows for `lines` lines if each row holds
+ * only one.
+ */
 export async function readLogLines(
   db: Db,
   tenantId: string,

@@ -1,5 +1,6 @@
-// The log of a command: lines that its holder appends, each once whatever is repeated, and that operators read while
-// they come. Bounded; what doesn't fit is counted and said. Only the holder writes (contract §4).
+// The log of a command. Its holder appends lines, and operators read them while they arrive. Each
+// line is kept once, whatever is repeated. The log is bounded: lines beyond the bound are dropped,
+// and their number is reported. Only the holder writes (contract §4).
 
 import { type CommandLog, limits, type LogAppended, type NewLogLines } from '@muster/contract';
 import { Defect } from '../../lib/assert.ts';
@@ -66,7 +67,10 @@ function gap(nextOffset: number): Problem {
 const isOver = ({ status }: CommandRow): boolean =>
   status !== 'pending' && status !== 'acknowledged' && status !== 'running';
 
-/** Lines from `offset` on; with a wait, as soon as there are some, or the command has ended. Problem: not_found. */
+/**
+ * Lines from `offset` on. With a wait, answers as soon as there are lines or the command has ended.
+ * Problem: not_found.
+ */
 export async function readLog(
   deps: CommandsDeps,
   tenantId: TenantId,

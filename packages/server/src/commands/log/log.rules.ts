@@ -1,5 +1,6 @@
-// What of a call's log lines is new, and what of that is kept: pure, so that every order of repeats and overlaps can be
-// tried. The offset counts the lines of one attempt; the bounds are those of the command.
+// Decides which lines of a call are new and which of the new lines are kept. Pure, so that every
+// order of repeats and overlaps can be tried. The offset counts the lines of one attempt; the
+// bounds apply to the whole command.
 
 import { limits } from '@muster/contract';
 import { truncateUtf8 } from '../commands.rules.ts';
@@ -20,7 +21,10 @@ export interface LogPlan {
   readonly dropped: number;
 }
 
-/** Null: lines are missing before these. Once a log is full it stays so: there are no holes in what is kept. */
+/**
+ * Null: lines before these are missing. A log that was once full stays full, so the kept lines have
+ * no holes.
+ */
 export function planLog(
   state: LogState,
   isFull: boolean,

@@ -1,5 +1,6 @@
-// The poll: what a runner may claim now, most urgent first, then oldest; it reserves nothing (contract §4). It may wait:
-// then it looks at the database when it comes, when wake.ts says that there is something for it, and at the end.
+// The poll: the commands that a runner may claim now, most urgent first, then oldest. A poll
+// reserves nothing (contract §4). A poll may wait: it then looks at the database when it arrives,
+// when wake.ts says that there is something for it, and at the end.
 
 import { Problem } from '../../lib/problem.ts';
 import { jitter } from '../../lib/random.ts';
@@ -12,18 +13,24 @@ import { runnerWithProfile } from '../profiles.ts';
 import type { Look, Wait } from './wake.ts';
 
 export interface PollWish extends Wait {
-  /** Commands at most. */
+  /** Commands that the answer holds at most. */
   readonly limit: number;
-  /** May its key claim commands? One that may not is offered nothing, and waits as long as it asked for. */
+  /**
+   * Whether the caller's key may claim commands. A caller without that scope is offered nothing,
+   * and waits the whole time.
+   */
   readonly hasScope: boolean;
-  /** Is the caller's key still good? Asked after a wait, before anything is handed out. */
+  /** Whether the caller's key is still good. Asked after a wait, before anything is handed out. */
   readonly isStillGood: () => Promise<boolean>;
 }
 
-/** A wait of 60 s ends after 54 to 60: ten thousand runners that were started at once are spread within minutes. */
+/**
+ * A wait of 60 s ends after 54 to 60 s: ten thousand runners that started at once are spread within
+ * minutes.
+ */
 const WAIT_SPREAD = 0.05;
 
-/** Problem: unauthorized, when the key was revoked while it waited. */
+/** Problem: unauthorized, when the key was revoked during the wait. */
 export async function poll(
   deps: CommandsDeps,
   holder: Holder,
@@ -31,7 +38,8 @@ export async function poll(
 ): Promise<CommandRow[]> {
   let looks = 0;
   let wasActive = false;
-  // A little less than was asked, each time another little: polls that began together must not all come back together.
+  // A little less than was asked, each time by another amount: polls that began together must not
+  // all come back together.
   const wait = { ms: wish.ms * (jitter(WAIT_SPREAD) - WAIT_SPREAD), gone: wish.gone };
   const offers = await deps.wake.poll(holder, wait, async () => {
     looks += 1;
@@ -39,7 +47,8 @@ export async function poll(
     const known = await runnerWithProfile(deps, db, holder.tenantId, holder.runnerId);
     if (known === undefined || known.runner.admin === 'revoked') return { found: [], takes: null };
     const isActive = known.runner.admin === 'active';
-    // It was paused while it waited. Who comes paused waits, until it is resumed: [] at once would be asked for in a circle.
+    // The runner was paused during the wait. A runner that is paused when it arrives waits until it
+    // is resumed: with [] at once it would poll in a circle.
     if (wasActive && !isActive) return { found: [], takes: null };
     wasActive = isActive;
     if (!isActive || !wish.hasScope) return { found: [], takes: () => false };
@@ -60,8 +69,9 @@ export async function poll(
 }
 
 /**
- * Waiting goes on while there is nothing but what the runner keeps ignoring, or what another is about to claim: polls in
- * a circle help nobody. When that other doesn't claim it, wake.ts tells somebody else.
+ * The wait goes on while every command is one that the runner keeps ignoring or that another runner
+ * is about to claim: polls in a circle help nobody. When the other runner doesn't claim, wake.ts
+ * tells a third one.
  */
 async function look(
   deps: CommandsDeps,
@@ -76,7 +86,7 @@ async function look(
   const chosen = choose(fresh, elsewhere, ignored, free);
   const found = chosen.map(({ row }) => row.id);
   if (fresh.length > 0) {
-    // At once, so that whoever looks next is shown something else.
+    // Recorded at once, so that the next poll is offered something else.
     const nowMs = deps.clock.monotonicMs();
     for (const { row } of chosen)
       deps.wake.recent.offered(runnerId, { ...row, tenant_id: tenantId }, nowMs);
@@ -95,11 +105,14 @@ async function look(
 
 interface Offer {
   readonly row: WaitingRow;
-  /** Its place in the order of urgency. */
+  /** The offer's place in the order of urgency. */
   readonly at: number;
 }
 
-/** What nobody else is about to claim is chosen first; what is chosen comes in the order of urgency, the ignored last. */
+/**
+ * Commands that nobody else is about to claim are chosen first. The chosen ones stand in the order
+ * of urgency, the ignored ones last.
+ */
 function choose(
   fresh: readonly Offer[],
   elsewhere: readonly Offer[],
@@ -113,13 +126,14 @@ function choose(
 const isFresh = (deps: CommandsDeps, runnerId: string, commandId: string): boolean =>
   deps.offers.count(runnerId, commandId) < OFFERS_BEFORE_BEHIND;
 
-/** The first page is nearly always enough; further ones are read where lists are. */
+/** The first page is nearly always enough; further pages are read on the connection for lists. */
 const PAGE_ROWS = 250;
 const PAGES_MAX = 100;
 
 /**
- * In the order of urgency what it may take; apart, what was just offered to another runner, and what was often offered to
- * this one and never claimed. What it gave back rests: `againMs` says for how long, at least.
+ * The commands that the runner may take, in the order of urgency, in three lists: `fresh`;
+ * `elsewhere`, just offered to another runner; `ignored`, often offered to this runner and never
+ * claimed. Commands that the runner gave back rest: `againMs` is the shortest remaining rest.
  */
 async function scan(
   deps: CommandsDeps,
@@ -157,7 +171,7 @@ async function scan(
   return { fresh, elsewhere, ignored, againMs };
 }
 
-/** May it take this one? A backlog asks for few different things: each is judged once. */
+/** Whether the runner may take a row. A backlog has few different targets: each is judged once. */
 function eligibility(runnerId: string, profile: Profile): (row: WaitingRow) => boolean {
   const judged = new Map<string | null, boolean>();
   return ({ runner_id: pin, target }) => {

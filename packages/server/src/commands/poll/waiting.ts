@@ -1,22 +1,25 @@
-// Who is waiting on this node: polls for a command, tails for lines of a log. In memory only; a ticket is entered
-// before its owner looks at the database, so that nothing that comes in between is missed, and is heard once.
+// Knows who waits on this node: polls for a command, tails for lines of a log. In memory only. A
+// ticket is entered before its owner looks at the database, so that no change in between is missed;
+// a ticket is heard once.
 
 import { type Aimed, parseTarget, type Target } from '../eligibility.rules.ts';
 
-/** A command that may be claimed, as far as it concerns those who wait. */
+/** A command that may be claimed, with the members that matter to those who wait. */
 export interface ReadyCommand extends Aimed {
   readonly tenant_id: string;
   readonly id: string;
 }
 
-/** Could the one who waits take this command? */
+/** Whether the runner that waits could take this command. */
 export type Takes = (commandId: string, target: Target | null) => boolean;
 
 export class Ticket {
   readonly #heard = new AbortController();
-  /** When its owner came, monotonic: the later, the surer that it is still there. */
+  /**
+   * When the ticket's owner arrived, monotonic: the later, the likelier the owner is still there.
+   */
   readonly cameMs: number;
-  /** Null while its owner is still looking: then anything may be news to it. */
+  /** Null while the owner is still looking at the database: then anything may be news to it. */
   takes: Takes | null = null;
 
   constructor(cameMs: number) {
@@ -34,8 +37,9 @@ export class Ticket {
 }
 
 /**
- * So many waiting runners hear of a command that any of them may claim. One would do if it always claimed; the whole
- * fleet would ask the database at once for what only one of them gets. The others hear with the next rounds (wake.ts).
+ * So many waiting runners hear of a command that any of them may claim. One would be enough if it
+ * always claimed. The whole fleet would query the database at once for a command that only one of
+ * them gets. The others hear of it in the next rounds (wake.ts).
  */
 const HEARD_PER_COMMAND = 3;
 
@@ -58,7 +62,7 @@ class Book {
     return this.#tickets.get(key) ?? [];
   }
 
-  /** What is waited for; a key has at least one ticket. */
+  /** The keys that are waited for; each has at least one ticket. */
   get keys(): ReadonlyMap<string, unknown> {
     return this.#tickets;
   }
@@ -86,7 +90,7 @@ export class Waiting {
     this.#byRunner.leave(runnerId, ticket);
   }
 
-  /** Somebody tails a command. Ends with `leaveTail`. */
+  /** A reader begins to tail a command. Ends with `leaveTail`. */
   enterTail(commandId: string): Ticket {
     const ticket = new Ticket(0);
     this.#byCommand.enter(commandId, ticket);
@@ -97,7 +101,10 @@ export class Waiting {
     this.#byCommand.leave(commandId, ticket);
   }
 
-  /** A command may be claimed: its runner hears of it, or some of those who could take it, longest waiting first. */
+  /**
+   * A command may be claimed. Tells its pinned runner, or some of those that could take it, longest
+   * waiting first.
+   */
   ready(command: ReadyCommand): void {
     if (command.runner_id !== null) return this.runner(command.runner_id);
     const target = parseTarget(command.target);
@@ -114,8 +121,9 @@ export class Waiting {
   }
 
   /**
-   * Somebody was offered it and didn't claim it. Now those hear that came last: where connections are half open, the longest
-   * waiting have gone, and one after the other would be asked first.
+   * The command was offered to a runner that didn't claim it. Tells those that came last: where
+   * connections are half open, the longest waiting have gone, and would otherwise be asked first,
+   * one after the other.
    */
   passOn(command: ReadyCommand): void {
     const target = parseTarget(command.target);
@@ -140,13 +148,13 @@ export class Waiting {
     for (const ticket of [...this.#byTenant.all(), ...this.#byCommand.all()]) ticket.hear();
   }
 
-  /** Is a poll of this tenant, or of any, waiting? */
+  /** Whether a poll waits; with `tenantId`, a poll of this tenant. */
   hasPolls(tenantId?: string): boolean {
     const { keys } = this.#byTenant;
     return tenantId === undefined ? keys.size > 0 : keys.has(tenantId);
   }
 
-  /** The commands that are tailed here. */
+  /** The commands that are tailed on this node. */
   tailed(): string[] {
     return [...this.#byCommand.keys.keys()];
   }

@@ -1,5 +1,5 @@
-// What may be claimed by somebody who waits, across tenants: one look a second and node, whoever waits, and the
-// commands that another node's hint speaks of.
+// SQL that finds the commands which somebody who waits may claim, across tenants: one look a second
+// for each node, whoever waits, and one for the commands that another node's hint names.
 
 import { sql } from 'kysely';
 import type { Db } from '../../db/db.ts';
@@ -16,13 +16,13 @@ export interface ReadyRow {
   readonly ready_at: number;
 }
 
-/** From where a look goes on: behind this command, or with everything of that time. */
+/** Where a look goes on: behind this command, or, without an id, with everything of that time. */
 export interface ReadyPlace {
   readonly ready_at: number;
   readonly id: string | null;
 }
 
-/** What became ready in that time and still is, in that order. */
+/** Commands that became ready in that time and still are, in the order of that time. */
 export async function readySince(
   db: Db,
   since: ReadyPlace,
@@ -38,12 +38,12 @@ export async function readySince(
     .orderBy('id')
     .limit(limit);
   if (since.id === null) return await query.where('ready_at', '>=', since.ready_at).execute();
-  // Many may be scheduled for one instant.
+  // Many commands may be scheduled for one instant, so the id is compared, too.
   const last = sql`(${since.ready_at}, ${idValue(db, since.id)})`;
   return await query.where(sql<boolean>`(ready_at, id) > ${last}`).execute();
 }
 
-/** Which of these may be claimed now. */
+/** Those of the commands that may be claimed now. */
 export async function readyAmong(
   db: Db,
   commands: readonly { readonly tenantId: string; readonly id: string }[],

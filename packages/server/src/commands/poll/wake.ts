@@ -1,6 +1,7 @@
-// How a command reaches a runner that waits for it: at once from this process, by a hint from the others that share the
-// database, and in any case by one look a second for all who wait here. Hints are sent after the commit, merged, ids
-// only. Losing every hint costs latency, never a command (contract §4). Made by app.ts; stories tell it what changed.
+// Brings a command to a runner that waits for it: at once in this process, by a hint from the other
+// processes that share the database, and in any case by one look a second for all who wait here.
+// Hints hold ids only; they are merged and sent after the commit. Losing every hint costs latency,
+// never a command (contract §4). app.ts makes the Wake, and the stories tell it what changed.
 
 import type { Database } from '../../db/db.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -20,33 +21,40 @@ export interface WakeDeps {
   readonly pendingSummary: PendingSummary;
 }
 
-/** At most 50 messages a second to the other nodes: NOTIFY makes commits of a database wait for each other. */
+/**
+ * At most 50 messages a second to the other nodes: NOTIFY makes the commits of a database wait for
+ * each other.
+ */
 const POST_MS = 20;
 
-/** Hints that wait to be sent; what is beyond is lost, and found by the next look. */
+/**
+ * Hints that wait to be sent; hints beyond this number are lost, and the next look finds their
+ * commands.
+ */
 const OUTBOX_MAX = 10_000;
 
-/** The one look for all who wait: what a lost hint costs. */
+/** The time between two looks for all who wait: the most that a lost hint costs. */
 const LOOK_MS = 1000;
 
 /**
- * A look goes back so far before the last one: clocks of nodes differ, and a transaction becomes visible after the time
- * that its row says. So each command is shown to more of those who wait until somebody takes it.
+ * A look goes back this far before the last one: the clocks of nodes differ, and a transaction
+ * becomes visible after the time that its row says. So each command is shown to more of those who
+ * wait until one of them takes it.
  */
 const MARGIN_MS = 5000;
 
-/** Commands that one look shows; the next goes on from there. */
+/** Commands that one look shows; the next look goes on from there. */
 const LOOK_ROWS = 1000;
 
-/** Offers without a claim that are passed on to others in one round: three looks each. */
+/** Offers without a claim that one round passes on to others: three looks each. */
 const LAPSED_MAX = 100;
 
 export class Wake {
   readonly #deps: WakeDeps;
   readonly #waiting = new Waiting();
-  /** Who is about to claim what. */
+  /** Who is about to claim which command. */
   readonly recent = new RecentOffers();
-  /** Who gave back what, and shouldn't be offered it just yet. */
+  /** Who gave back which command, and shouldn't be offered it yet. */
   readonly givenBack = new GivenBack();
   readonly #outbox = new Map<string, Hint>();
   readonly #ending = new AbortController();
@@ -62,13 +70,13 @@ export class Wake {
     this.#since = { ready_at: deps.clock.nowMs() - MARGIN_MS, id: null };
   }
 
-  /** Listens to the other nodes and begins to look. */
+  /** Begins to listen to the other nodes, and begins to look. */
   start(): void {
     this.#silence = this.#deps.database.listen((text) => void this.#overhear(text));
     this.#looking = this.#lookOn();
   }
 
-  /** Everybody who waits is answered now, and nobody waits any more. */
+  /** Answers everybody who waits; from then on nobody waits any more. */
   async stop(): Promise<void> {
     this.#ending.abort();
     this.#waiting.everybody();
@@ -87,21 +95,22 @@ export class Wake {
     this.#post({ kind: 'ready', tenantId: command.tenant_id, id: command.id });
   }
 
-  /** After the commit: this runner was paused or revoked, or has a slot free. */
+  /** After the commit: this runner was paused or revoked, or has a free slot. */
   runner(tenantId: string, runnerId: string): void {
     this.#waiting.runner(runnerId);
     this.#post({ kind: 'runner', tenantId, id: runnerId });
   }
 
-  /** After the commit: this command moved, or has more to show to those who tail it. */
+  /** After the commit: this command moved, or has more to show to its tails. */
   told(tenantId: string, commandId: string): void {
     this.#waiting.told(commandId);
     this.#post({ kind: 'told', tenantId, id: commandId });
   }
 
   /**
-   * Runs `look` until it gives something, time is over, the caller has gone, or the server stops: then `look` has the
-   * last word. It holds no connection and asks nobody in between. `look` also says what would be news to the caller.
+   * Runs `look` until it finds something, the time is over, the caller has gone, or the server
+   * stops; then `look` runs a last time. In between, no connection is held and the database is not
+   * asked. `look` also says which commands would be news to the caller.
    */
   async poll<Found>(
     who: { readonly tenantId: string; readonly runnerId: string },
@@ -115,7 +124,7 @@ export class Wake {
     return await this.#until(wait, enter, leave, look);
   }
 
-  /** The same for whoever tails a command. */
+  /** The same for a caller that tails a command. */
   async tail<Found>(
     commandId: string,
     wait: Wait,
@@ -156,7 +165,7 @@ export class Wake {
     this.#posting ??= this.#postAll();
   }
 
-  /** The first hint goes at once, what comes within POST_MS goes together. */
+  /** Sends the first hint at once; hints that follow within POST_MS go together. */
   async #postAll(): Promise<void> {
     const { database, clock, log } = this.#deps;
     while (this.#outbox.size > 0) {
@@ -166,7 +175,8 @@ export class Wake {
         const hints = batch.map(([, hint]) => hint);
         await database.notify(hintsText(this.#node, hints));
       } catch (error) {
-        // Whatever the reason, it was a hint: the other nodes look by themselves.
+        // The reason doesn't matter, because a hint is never needed: the other nodes look by
+        // themselves.
         log.debug({ err: error }, 'hints to other nodes were lost');
       }
       await clock.sleep(POST_MS, this.#ending.signal);
@@ -174,7 +184,10 @@ export class Wake {
     this.#posting = null;
   }
 
-  /** What another node says. The commands are read again: a hint has ids only, and may be late. */
+  /**
+   * Handles another node's message. The commands are read again: a hint has ids only, and may be
+   * late.
+   */
   async #overhear(text: string): Promise<void> {
     const { database, pendingSummary, clock, log } = this.#deps;
     const hints = readHints(this.#node, text) ?? [];
@@ -227,14 +240,14 @@ export class Wake {
 
 export interface Wait {
   readonly ms: number;
-  /** Aborts when the caller has gone: there is nobody to answer. */
+  /** Aborts when the caller has gone: then there is nobody to answer. */
   readonly gone: AbortSignal | null;
 }
 
 export interface Look<Found> {
   readonly found: Found;
-  /** What is worth another look; null: this is the answer. */
+  /** Which commands are worth another look; null: `found` is the answer. */
   readonly takes: Takes | null;
-  /** Whatever comes, it is worth another look after so long. */
+  /** After this time another look is worthwhile, whatever happens. */
   readonly againMs?: number;
 }

@@ -1,7 +1,7 @@
-// LISTEN on a connection of its own, outside the pool: a pooled connection would be given back, and with it what it
-// heard. A lost connection is made again and listens again; what was said meanwhile is lost, as hints may be. Poolers that
-// hand out connections by transaction keep LISTEN from working: then nothing is ever heard, and nothing breaks.
-// Called by postgres.ts.
+// LISTEN on a connection of its own, outside the pool: a pooled connection would be given back, and
+// the texts it heard with it. A lost connection is made again and listens again; texts sent in
+// between are lost, as hints may be. Poolers that hand out connections by transaction keep LISTEN
+// from working: then nothing is ever heard, and nothing breaks. Called by postgres.ts.
 
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,10 +10,16 @@ import type { DatabaseEvent } from '../db.ts';
 
 export const HINT_CHANNEL = 'muster';
 
-/** Before the next try: soon enough to matter, seldom enough for a server that is restarting. */
+/**
+ * The wait before the next try: short enough to matter, long enough for a server that is
+ * restarting.
+ */
 const RECONNECT_MS = 1000;
 
-/** Calls `hear` with each text on the channel. Returns how to end it; failures are told to `onEvent` and tried again. */
+/**
+ * Calls `hear` with each text on the channel. Returns the function that ends it; failures are told
+ * to `onEvent` and tried again.
+ */
 export function listenTo(
   url: string,
   hear: (text: string) => void,

@@ -1,7 +1,8 @@
-// The PostgreSQL backend: our own thin Kysely driver over a pool. Every statement runs on a connection whose session
-// says whose rows it may see (muster.tenant, judged by row-level security); a connection remembers what it says, so
-// that the usual cost is nothing. Times and sizes are bigint there and exact numbers here. pg is loaded on the first
-// open: a start on SQLite doesn't pay for it. Called by db.ts, for servers and inside ingest workers.
+// The PostgreSQL backend: our own thin Kysely driver over a pool. Every statement runs on a
+// connection whose session names the tenant whose rows it may see (muster.tenant, judged by
+// row-level security). A connection remembers that name, so that it is set only when it changes.
+// Times and sizes are bigint there and exact numbers here. pg is loaded on the first open: a start
+// on SQLite doesn't pay for it. Called by db.ts.
 
 import {
   type CompiledQuery,
@@ -23,36 +24,38 @@ import { SharingDriver } from '../sharing-driver.ts';
 import { type OpenTransaction, runTogether, runTransaction } from '../transaction.ts';
 import { assertStorable, exactNumber } from '../values.ts';
 
-/** What an ingest worker needs to open the same database. */
+/** The parameters with which an ingest worker opens the same database. */
 export interface PostgresWorkerData {
   readonly kind: 'postgres';
   readonly url: string;
   readonly poolMax: number | undefined;
 }
 
-// PostgreSQL works best with about twice as many busy connections as it has cores; several nodes share its default
-// limit of 100.
+// PostgreSQL works best with about twice as many busy connections as it has cores; several nodes
+// share its default limit of 100.
 const POOL_MAX = 10;
 
 // A connection that can't be had for this long means 503 rather than a queue without end.
 const CONNECT_TIMEOUT_MS = 5_000;
 
-// Nothing here takes longer, except migrations, which lift it: beyond it something is wrong, and a stuck statement
-// would hold its locks for ever.
+// No statement here takes longer, except migrations, which lift the limit. Beyond it something is
+// wrong, and a stuck statement would hold its locks for ever.
 const STATEMENT_TIMEOUT_MS = 60_000;
 const LOCK_TIMEOUT_MS = 10_000;
 
 // See TRANSACTION_IDLE_MS in db/sqlite/write-queue.ts.
 const TRANSACTION_IDLE_MS = 30_000;
 
-// Texts that are kept prepared on a connection, from their second use on; further ones are planned each time. Each
-// costs some 10 KiB in a server process.
+// Texts that are kept prepared on a connection, from their second use on; further ones are planned
+// each time. Each costs some 10 KiB in a server process.
 const PREPARED_MAX = 300;
 
-// Texts remembered as used once: most of them are `in` lists of yet another length, never seen again.
+// Texts remembered as used once: most of them are `in` lists of yet another length, never seen
+// again.
 const SEEN_ONCE_MAX = 1_000;
 
-// Scopes that keep their Kysely instance; further ones are built again, which takes some microseconds.
+// Scopes that keep their Kysely instance; further ones are built again, which takes some
+// microseconds.
 const SCOPES_MAX = 1_000;
 
 const SYSTEM = '*';
@@ -72,11 +75,13 @@ export async function openPostgres(
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: TRANSACTION_IDLE_MS,
     keepAlive: true,
-    // Statements that are asked for together travel together (`together`); all others wait for their answers anyway.
+    // Statements that are asked for together travel together (`together`); all others wait for
+    // their answers anyway.
     pipeline: true,
     types: { getTypeParser: typeParser },
   });
-  // A client tells of its loss whether it is idle or in use; the pool would tell once more of an idle one.
+  // A client reports its loss whether it is idle or in use; the pool would report the loss of an
+  // idle one again.
   pool.on('connect', (client) => {
     client.on('error', (error) => onEvent({ kind: 'connection_lost', error }));
   });
@@ -100,8 +105,8 @@ async function warnOfBypass(db: Db, onEvent: (event: DatabaseEvent) => void): Pr
   if (role?.bypasses === 1) onEvent({ kind: 'row_security_bypassed', role: role.role });
 }
 
-// Type numbers from pg_type.dat. bool and numeric are parsed too, so that a selected condition or sum is the same
-// number on both databases.
+// Type numbers from pg_type.dat. bool and numeric are parsed too, so that a selected condition or
+// sum is the same number on both databases.
 const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<
   number,
   (text: string) => unknown
@@ -166,7 +171,7 @@ class PostgresDatabase implements Database {
     const driver = new PostgresDriver(this.#pool, this.#sessions, this.#lifetime, scope);
     const connection = await driver.acquireConnection();
     const begun = driver.beginTransaction(connection);
-    // `end` waits for it and throws what went wrong; until then nobody does.
+    // `end` waits for this promise and throws its error; until then nobody handles it.
     begun.catch(() => {});
     return {
       db: new Kysely<Tables>({ dialect: postgresDialect(() => new SharingDriver(connection)) }),
@@ -209,13 +214,19 @@ class PostgresDatabase implements Database {
   }
 }
 
-/** What is known of every physical connection: whose rows its session shows, and which texts it has prepared. */
+/**
+ * Knows of every physical connection which tenant's rows its session shows, and which texts it has
+ * prepared.
+ */
 class Sessions {
   readonly #scopes = new WeakMap<PoolClient, string>();
   readonly #names = new Map<string, string>();
   readonly #seenOnce = new Set<string>();
 
-  /** Makes the session show the rows of `scope`, or ends it: a round trip only when it showed another's. */
+  /**
+   * Makes the session show the rows of `scope`, or ends the session. Costs a round trip only when
+   * the session showed another scope.
+   */
   async enter(client: PoolClient, scope: string): Promise<PoolClient> {
     if (this.#scopes.get(client) === scope) return client;
     this.#scopes.delete(client);
@@ -229,7 +240,10 @@ class Sessions {
     return client;
   }
 
-  /** The name under which `text` is prepared; undefined on its first use, and once there are too many. */
+  /**
+   * The name under which `text` is prepared; undefined on its first use, and once there are too
+   * many.
+   */
   nameOf(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= PREPARED_MAX) return known;
@@ -276,7 +290,8 @@ class PostgresDriver implements Driver {
 
   async commitTransaction(connection: ScopedConnection): Promise<void> {
     const command = await connection.control('commit');
-    // COMMIT of a transaction in which a statement failed is answered with ROLLBACK, and without an error.
+    // COMMIT of a transaction in which a statement failed is answered with ROLLBACK, and without an
+    // error.
     if (command !== 'COMMIT') {
       throw new Error('the transaction failed before: it was rolled back');
     }
@@ -306,7 +321,10 @@ class ScopedConnection implements DatabaseConnection {
     this.#sessions = sessions;
   }
 
-  /** BEGIN, COMMIT or ROLLBACK; returns what was done. A connection where that fails is in an unknown state. */
+  /**
+   * BEGIN, COMMIT or ROLLBACK; returns the command that was carried out. A connection where this
+   * fails is in an unknown state.
+   */
   async control(text: 'begin' | 'commit' | 'rollback'): Promise<string> {
     this.#ended = text !== 'begin';
     try {
@@ -336,7 +354,8 @@ class ScopedConnection implements DatabaseConnection {
       const result = await this.#client.query(name === undefined ? text : { name, ...text });
       return { rows: result.rows as R[], numAffectedRows: BigInt(result.rowCount ?? 0) };
     } catch (error) {
-      // 0A000: what this connection has prepared is from before a migration of another node.
+      // 0A000: the statements prepared on this connection are from before a migration of another
+      // node.
       const stale = (error as { code?: unknown }).code === '0A000';
       if (stale || dbFailure(error)?.kind === 'connection') this.#broken = true;
       // pg's stack ends in its socket; this one shows the caller.

@@ -1,19 +1,23 @@
-// One connection to the SQLite file: statements prepared once and kept by their text (least recently used go first),
-// rows as arrays. Synchronous; whoever owns the connection decides which thread that occupies: the writer thread has
-// the only writing one, the reader thread, the main thread and every ingest worker have a read-only one each.
-// Integers beyond 2^53 throw (node:sqlite's own behaviour), they never lose precision.
+// One connection to the SQLite file: statements are prepared once and kept by their text (the least
+// recently used go first), rows are arrays. Synchronous; the owner of the connection decides which
+// thread that occupies. The writer thread has the only writing connection; the reader thread, the
+// main thread and every ingest worker have a read-only one each. Integers beyond 2^53 throw
+// (node:sqlite's own behaviour); they never lose precision.
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Answer } from './wire.ts';
 
-// Kysely prints a few hundred different texts here (an `in` list of another length is another text). At half, list
-// queries are prepared again now and then (about 30 µs each); double costs some MB of memory a connection.
+// Kysely prints a few hundred different texts here (an `in` list of another length is another
+// text). At half, list queries are prepared again now and then (about 30 µs each); double costs
+// some MB of memory for each connection.
 const STATEMENTS_MAX = 300;
 
-// How long a connection waits for another process's lock (muster admin beside the server; a checkpoint).
+// How long a connection waits for another process's lock (muster admin beside the server; a
+// checkpoint).
 const BUSY_TIMEOUT_MS = 5_000;
 
-// Page caches in KiB: the writer touches index pages all over the file, a reader mostly nearby ones.
+// Page caches in KiB: the writer touches index pages all over the file, a reader mostly nearby
+// ones.
 const WRITER_CACHE_KIB = 8_192;
 const READER_CACHE_KIB = 2_048;
 
@@ -29,7 +33,10 @@ export class SqliteConnection {
   readonly #db: DatabaseSync;
   readonly #prepared = new Map<string, Prepared>();
 
-  /** Opens the file: `writer` in WAL mode with full durability, otherwise read-only. The file must exist. */
+  /**
+   * Opens the file: `writer` in WAL mode with full durability, otherwise read-only. The file must
+   * exist.
+   */
   constructor(path: string, mode: 'writer' | 'reader') {
     const readOnly = mode === 'reader';
     this.#db = new DatabaseSync(path, {
@@ -41,13 +48,16 @@ export class SqliteConnection {
     const cacheKib = readOnly ? READER_CACHE_KIB : WRITER_CACHE_KIB;
     this.#db.exec(`pragma cache_size = -${cacheKib}; pragma temp_store = memory`);
     if (readOnly) return;
-    // FULL: a commit that was answered survives a power cut. Checkpoints are the write queue's own business.
+    // FULL: a commit that was answered survives a power cut. The write queue does the checkpoints.
     this.#db.exec(
       'pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 0',
     );
   }
 
-  /** Whether a transaction is open: false too after SQLite itself rolled one back (disk full, I/O error). */
+  /**
+   * Whether a transaction is open; also false after SQLite itself rolled one back (disk full, I/O
+   * error).
+   */
   get inTransaction(): boolean {
     return this.#db.isTransaction;
   }
@@ -68,7 +78,10 @@ export class SqliteConnection {
     return { columns: prepared.columns, rows, changes: rows.length };
   }
 
-  /** Runs one statement for every row of parameters, all or none, inside the transaction that is open. */
+  /**
+   * Runs one statement for every row of parameters, all or none, inside the transaction that is
+   * open.
+   */
   runMany(sql: string, rows: readonly (readonly unknown[])[]): number {
     const { statement } = this.#prepare(sql);
     this.#db.exec('savepoint many');
@@ -89,8 +102,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Moves committed pages from the log into the file; `noop` only tells how many there are. `restart` and `truncate`
-   * wait for readers, for `patienceMs` at most.
+   * Moves committed pages from the log into the file; `noop` only tells how many there are.
+   * `restart` and `truncate` wait for readers, for `patienceMs` at most.
    */
   checkpoint(
     mode: 'noop' | 'passive' | 'restart' | 'truncate',

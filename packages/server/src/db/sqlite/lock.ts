@@ -1,9 +1,11 @@
-// One server process per SQLite file: an exclusive transaction on a small file beside the database, held for as long
-// as the process lives. The operating system frees it on any end, kill -9 included, so that no stale lock has to be
-// guessed at. Taken by openSqlite for servers, not for short administrative commands.
+// One server process for each SQLite file: an exclusive transaction on a small file beside the
+// database, held for as long as the process lives. The operating system frees it on any end, kill
+// -9 included, so that no stale lock has to be guessed at. openSqlite takes it for servers, not for
+// short administrative commands.
 //
-// POSIX drops all of a process's locks on a file when it closes any handle on it, so that nothing in this process
-// may open or read these files except through SQLite (createPrivateFile therefore never opens one that exists).
+// POSIX drops all of a process's locks on a file when the process closes any handle on it. So
+// nothing in this process may open or read these files except through SQLite (createPrivateFile
+// therefore never opens one that exists).
 
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';

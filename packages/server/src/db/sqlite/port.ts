@@ -1,6 +1,6 @@
-// The asking end of a port to the writer or reader thread: requests get numbers, requests of one tick share a
-// message, replies settle their promises. Once the other end is gone everything that waits is rejected, and so is
-// everything asked later. Used by sqlite.ts only.
+// The asking end of a port to the writer or reader thread: requests get numbers, requests of one
+// tick share a message, replies settle their promises. Once the other end is gone, all waiting
+// requests are rejected, and so are all later ones. Called by sqlite.ts.
 
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { release } from '../../lib/release.ts';
@@ -59,13 +59,19 @@ export class SqlitePort {
     await this.#ask({ op, id: ++this.#lastId, tx });
   }
 
-  /** Lets the other end finish everything that waits there, then close its file. Resolves when it has. */
+  /**
+   * Lets the other end finish all requests that wait there, then close its file. Resolves when it
+   * has.
+   */
   async close(): Promise<void> {
     await this.#ask({ op: 'close', id: ++this.#lastId });
     this.abandon('it was closed');
   }
 
-  /** The other end is gone, or must not be asked any more: rejects what waits and what is asked from now on. */
+  /**
+   * The other end is gone, or must not be asked any more: rejects all waiting requests and all
+   * later ones.
+   */
   abandon(reason: string): void {
     this.#gone ??= new DatabaseClosedError(reason);
     for (const { reject } of this.#waiting.values()) reject(this.#gone);
@@ -101,7 +107,7 @@ export class SqlitePort {
   }
 }
 
-/** The rows of a reply are copies: its own bytes needn't wait for the collector. */
+/** The rows of a reply are copies, so the reply's own bytes needn't wait for the collector. */
 function rowsOf(packed: PackedRows | null): readonly (readonly unknown[])[] {
   if (packed === null) return [];
   const rows = unpackRows(packed, true);

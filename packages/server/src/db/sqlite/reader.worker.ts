@@ -1,5 +1,6 @@
-// The reader thread: lists, facets, search and exports of the main thread, one SELECT at a time, on a read-only
-// connection of its own, so that a long one stops nobody's heartbeat. Started by openSqlite on the first list.
+// The reader thread: lists, facets, search and exports of the main thread, one SELECT at a time, on
+// a read-only connection of its own, so that a long SELECT stops nobody's heartbeat. openSqlite
+// starts it on the first list.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { SqliteConnection } from './connection.ts';

@@ -1,7 +1,7 @@
-// The SQLite backend: one file, one writing connection in a thread of its own. Behind Kysely stands our own thin
-// driver: a SELECT outside a transaction runs on a read-only connection (this thread's, or for lists the reader
-// thread's), everything else goes to the writer thread as a message. A reply means committed, so that the next read
-// sees what was written. Called by db.ts, for servers and inside ingest workers.
+// The SQLite backend: one file, one writing connection in a thread of its own. Behind Kysely stands
+// our own thin driver: a SELECT outside a transaction runs on a read-only connection (this
+// thread's, or for lists the reader thread's); everything else goes to the writer thread as a
+// message. A reply means committed, so that the next read sees what was written. Called by db.ts.
 
 import { join } from 'node:path';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
@@ -27,7 +27,7 @@ import { SharingDriver } from '../sharing-driver.ts';
 import { type OpenTransaction, runTogether, runTransaction } from '../transaction.ts';
 import { assertStorable } from '../values.ts';
 
-/** What an ingest worker needs to open the same database. */
+/** The parameters with which an ingest worker opens the same database. */
 export interface SqliteWorkerData {
   readonly kind: 'sqlite';
   readonly path: string;
@@ -47,8 +47,8 @@ interface Route {
 }
 
 /**
- * Opens the file `<directory>/muster.db`, creating it when it isn't there, and starts its writer thread. With `lock`
- * it refuses a directory that another server uses (DatabaseInUseError).
+ * Opens the file `<directory>/muster.db`, creating it when it isn't there, and starts its writer
+ * thread. With `lock` it refuses a directory that another server uses (DatabaseInUseError).
  */
 export async function openSqlite(directory: string, lock: boolean): Promise<Database> {
   createPrivateDirectory(directory);
@@ -92,7 +92,10 @@ async function startThreads(path: string, unlock: () => void): Promise<Database>
   });
 }
 
-/** Opens the database inside an ingest worker: reads on a connection of its own, writes through the port. */
+/**
+ * Opens the database inside an ingest worker: reads on a connection of its own, writes through the
+ * port.
+ */
 export function openSqliteInWorker({ path, port }: SqliteWorkerData): Database {
   const connection = new SqliteConnection(path, 'reader');
   const writer = new SqlitePort(port);
@@ -113,8 +116,9 @@ export function openSqliteInWorker({ path, port }: SqliteWorkerData): Database {
 }
 
 /**
- * Next to nothing of a message outlives it, and all of this room is touched before any of it is collected: a twelfth of V8's own
- * bound (96), for 20 MiB less while a report is written, in the same time.
+ * Next to nothing of a message outlives it, and all of this room is touched before any of it is
+ * collected. A twelfth of V8's own bound (96) saves 20 MiB while a report is written, in the same
+ * time.
  */
 const YOUNG_MIB_MAX = 8;
 
@@ -125,8 +129,8 @@ interface Thread {
 }
 
 /**
- * Starts a thread and waits until its file is open; throws what is wrong with the file. From then on the thread's
- * unexpected end is the end of the process: nothing can be read or written without it.
+ * Starts a thread and waits until its file is open; throws the fault of the file. From then on the
+ * thread's unexpected end is the end of the process: nothing can be read or written without it.
  */
 async function startThread(file: URL, path: string): Promise<Thread> {
   const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MIB_MAX };
@@ -158,7 +162,7 @@ async function stopThread(thread: Thread): Promise<void> {
   await ended;
 }
 
-/** What an open database is made of: where its statements go, and its end. */
+/** The parts of an open database: where its statements go, and its end. */
 export interface SqliteParts {
   readonly writer: SqlitePort;
   readonly readHere: Read;
@@ -280,7 +284,9 @@ class SqliteDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** What Kysely takes for a connection: no more than where a statement is sent, and the transaction it is part of. */
+/**
+ * Kysely's connection: it holds only where a statement is sent, and the transaction it is part of.
+ */
 class RoutedConnection implements DatabaseConnection {
   readonly #route: Route;
   #tx = 0;
@@ -291,7 +297,10 @@ class RoutedConnection implements DatabaseConnection {
     this.#route = route;
   }
 
-  /** BEGIN IMMEDIATE travels with the first statement: the writer isn't held while that is on its way. */
+  /**
+   * BEGIN IMMEDIATE travels with the first statement: the writer isn't held while that statement is
+   * on its way.
+   */
   begin(): void {
     this.#tx = this.#route.writer.nextTransaction();
     this.#begun = false;
@@ -335,7 +344,10 @@ class RoutedConnection implements DatabaseConnection {
 const RAW_READ = /^\s*(select|with)\b/i;
 const RAW_WRITE = /\b(insert|update|delete|replace)\b/i;
 
-/** Whether a statement only reads. Raw text counts as a write on the slightest doubt: that is slower, never wrong. */
+/**
+ * Whether a statement only reads. Raw text counts as a write on the slightest doubt: that is
+ * slower, never wrong.
+ */
 function isRead(query: CompiledQuery): boolean {
   const { kind } = query.query;
   if (kind === 'SelectQueryNode') return true;

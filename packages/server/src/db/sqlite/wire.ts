@@ -1,14 +1,15 @@
-// What the threads of the SQLite backend say to each other: requests with rows of parameters to the writer or reader
-// thread, replies with rows of results back. Structured cloning is slow for many small values (9 µs for a finding's
-// row, beside 17 µs for its insertion; packed 1 µs), so that the texts of a message travel as one string and its byte
-// strings as one buffer, and a value that repeats from row to row doesn't travel at all.
-// Used by db/sqlite/port.ts (asking side), db/sqlite/write-queue.ts and db/sqlite/reader.worker.ts (answering side).
+// The messages between the threads of the SQLite backend: requests with rows of parameters to the
+// writer or reader thread, replies with rows of results back. Structured cloning is slow for many
+// small values (9 µs for a finding's row, beside 17 µs for its insertion; packed 1 µs). So the
+// texts of a message travel as one string and its byte strings as one buffer, and a value that
+// repeats from row to row doesn't travel at all.
 
 import type { StoredValue } from '../values.ts';
 
 /**
- * Rows of equal width, row by row. `kinds` says what each cell is (the constants below), `numbers` its value, or the
- * length of its text or bytes, which follow each other in `text` and `bytes`.
+ * Rows of equal width, row by row. `kinds` gives the kind of each cell (the constants below),
+ * `numbers` its value, or the length of its text or bytes, which follow each other in `text` and
+ * `bytes`.
  */
 export interface PackedRows {
   readonly width: number;
@@ -25,8 +26,9 @@ const BYTES = 3;
 const SAME = 4; // as in the row above
 
 /**
- * One request. `tx` is 0 outside transactions, otherwise the sender's number for one; `begin` stands on the first
- * request of a transaction only. `many` runs its statement once for every row of parameters, all or none.
+ * One request. `tx` is 0 outside transactions, otherwise the sender's number for one; `begin`
+ * stands on the first request of a transaction only. `many` runs its statement once for every row
+ * of parameters, all or none.
  */
 export type Request =
   | {
@@ -40,7 +42,7 @@ export type Request =
   | { readonly op: 'commit' | 'rollback'; readonly id: number; readonly tx: number }
   | { readonly op: 'close'; readonly id: number };
 
-/** What a statement gave: no columns when it returns no rows; `changes` counts rows written. */
+/** The answer to a statement: no columns when it returns no rows; `changes` counts rows written. */
 export interface Answer {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
@@ -62,7 +64,7 @@ export type Reply =
   | {
       readonly id: number;
       readonly columns: readonly string[];
-      /** null: none, which costs nothing to send. */
+      /** Null: no rows, which costs nothing to send. */
       readonly rows: PackedRows | null;
       readonly changes: number;
     }
@@ -91,8 +93,8 @@ export const NO_ROWS: PackedRows = {
 };
 
 /**
- * Packs rows of equal width: parameters that were asserted to be storable, or results. A byte string repeats when it
- * is the same object as the one above it.
+ * Packs rows of equal width: parameters that were asserted to be storable, or results. A byte
+ * string repeats when it is the same object as the one above it.
  */
 export function packRows(rows: readonly (readonly unknown[])[]): PackedRows {
   const width = rows[0]?.length ?? 0;
@@ -144,8 +146,8 @@ export const packAnswer = (rows: readonly (readonly unknown[])[]): PackedRows | 
   rows.length === 0 ? null : packRows(rows);
 
 /**
- * The rows again. Byte strings are views on the message's one buffer unless `copied`: views are right for parameters,
- * copies for results that somebody keeps.
+ * Unpacks the rows. Byte strings are views on the message's one buffer unless `copied`: views are
+ * right for parameters, copies for results that the caller keeps.
  */
 export function unpackRows(packed: PackedRows, copied: boolean): StoredValue[][] {
   const { width, kinds, numbers, text, bytes } = packed;
@@ -186,7 +188,10 @@ export function unpackRows(packed: PackedRows, copied: boolean): StoredValue[][]
   return rows;
 }
 
-/** The buffers of a message that move to the other thread instead of being copied: only where that is cheaper. */
+/**
+ * The buffers of a message that move to the other thread instead of being copied: only where moving
+ * is cheaper.
+ */
 export function transferOf({ bytes }: PackedRows): ArrayBuffer[] {
   return bytes.length < TRANSFER_MIN_BYTES ? [] : [bytes.buffer];
 }

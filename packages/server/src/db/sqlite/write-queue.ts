@@ -1,7 +1,7 @@
-// Who may write when: the order of all work on the one writing connection. Single statements that wait together
-// become one transaction (group commit), each failing for itself alone; interactive transactions are exclusive.
-// They take turns, a group of singles before every transaction, so that neither starves. A reply is given only
-// after COMMIT. Called by db/sqlite/writer.worker.ts, which brings messages in and lets `pump` run.
+// The order of all work on the one writing connection. Single statements that wait together become
+// one transaction (group commit), each failing for itself alone; interactive transactions are
+// exclusive. They take turns, a group of singles before every transaction, so that neither starves.
+// A reply is given only after COMMIT. Called by writer.worker.ts and reader.worker.ts.
 
 import type { Clock } from '../../lib/clock.ts';
 import type { SqliteConnection } from './connection.ts';
@@ -16,19 +16,21 @@ import {
   unpackRows,
 } from './wire.ts';
 
-// A group ends after this time or number: one fsync (about 1 ms) is shared by many, and a waiting transaction waits
-// for at most this long. Half costs throughput under load, double costs a transaction latency.
+// A group ends after this time or number: one fsync (about 1 ms) is shared by many, and a waiting
+// transaction waits for at most this long. Half costs throughput under load, double costs a
+// transaction latency.
 const GROUP_MS = 5;
 const GROUP_STATEMENTS = 512;
 
-// A transaction whose owner says nothing for this long is rolled back: it stops everybody else. The same bound
-// stands on PostgreSQL (idle_in_transaction_session_timeout in postgres.ts).
+// A transaction whose owner sends nothing for this long is rolled back: it stops everybody else.
+// The same bound stands on PostgreSQL (idle_in_transaction_session_timeout in postgres.ts).
 export const TRANSACTION_IDLE_MS = 30_000;
 
-// Checkpoint when idle from 4 MiB of log (SQLite's own default), and under load too from 64 MiB, so that readers
-// which always overlap can't make the log grow without end. That one waits for readers, briefly, because everybody
-// waits with it; behind a long export it is tried again only after another 16 MiB. While the log grows by more than
-// 1 MiB from one look to the next an upload is being written, which touches the same pages again and again: earlier
+// A checkpoint runs when idle from 4 MiB of log (SQLite's own default), and under load too from 64
+// MiB, so that readers which always overlap can't make the log grow without end. A checkpoint under
+// load waits for readers, briefly, because everybody waits with it; behind a long export it is
+// tried again only after another 16 MiB. While the log grows by more than 1 MiB from one look to
+// the next an upload is being written, which touches the same pages again and again: earlier
 // checkpoints cost it a fifth of this thread.
 const CHECKPOINT_IDLE_PAGES = 1_000;
 const CHECKPOINT_GROWING_PAGES = 250;
@@ -36,13 +38,17 @@ const CHECKPOINT_FORCED_PAGES = 16_000;
 const CHECKPOINT_AGAIN_PAGES = 4_000;
 const CHECKPOINT_PATIENCE_MS = 50;
 
-// How soon after work the length of the log is looked at: asking after every commit cost a fifth of this thread.
+// How soon after work the length of the log is looked at: a look after every commit cost a fifth of
+// this thread.
 const CHECKPOINT_LOOK_MS = 50;
 
 type Statement = Extract<Request, { sql: string }>;
 type Job = Exclude<Request, { op: 'close' }>;
 
-/** One thread that asks: `send` posts replies to it. Numbers of transactions are the client's own. */
+/**
+ * One thread that asks: `send` posts replies to it. Transactions have numbers that the client
+ * chooses.
+ */
 export interface Client {
   readonly send: (replies: Reply[], transfer: ArrayBuffer[]) => void;
   readonly transactions: Map<number, Transaction>;
@@ -63,7 +69,10 @@ interface Single {
   readonly request: Statement;
 }
 
-/** See the head of this file; it knows nothing of threads, and does everything when `pump` is called. */
+/**
+ * See the head of this file. The queue knows nothing of threads, and does everything when `pump` is
+ * called.
+ */
 export class WriteQueue {
   readonly #connection: SqliteConnection;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -74,12 +83,12 @@ export class WriteQueue {
   #checkpointTimer: NodeJS.Timeout | undefined;
   #stopped = false;
   #forcedAtPages = CHECKPOINT_FORCED_PAGES;
-  /** Pages of the log when it was looked at last. */
+  /** Pages of the log at the last look. */
   #seenPages = 0;
 
   /**
-   * `clock` measures how long a group may take; `onIdleTimeout` is told to pump again after an idle transaction was
-   * rolled back.
+   * `clock` measures how long a group may take; `onIdleTimeout` is told to pump again after an idle
+   * transaction was rolled back.
    */
   constructor(
     connection: SqliteConnection,
@@ -123,8 +132,8 @@ export class WriteQueue {
   }
 
   /**
-   * Does one turn: the open transaction's statements, or one group of singles and then the next transaction.
-   * Returns whether there is more to do without hearing from anybody first.
+   * Does one turn: the open transaction's statements, or one group of singles and then the next
+   * transaction. Returns whether there is more to do without another message.
    */
   pump(clients: Iterable<Client>): boolean {
     if (this.#active === null) {
@@ -254,12 +263,13 @@ export class WriteQueue {
       if (request.op === 'run') return this.#connection.run(request.sql, rows[0] ?? []);
       return { columns: [], rows: [], changes: this.#connection.runMany(request.sql, rows) };
     } finally {
-      // SQLite has its own copy. Left to the collector, the chunks of a large upload would be 60 MiB before it came.
+      // SQLite has its own copy. Left to the collector, the chunks of a large upload would take 60
+      // MiB before it ran.
       for (const buffer of transferOf(request.rows)) buffer.transfer(0);
     }
   }
 
-  /** Nothing is done from now on: the file is about to be closed. */
+  /** Ends the queue: from now on it does nothing, because the file is about to be closed. */
   stop(): void {
     clearTimeout(this.#idle);
     clearTimeout(this.#checkpointTimer);
@@ -288,7 +298,7 @@ export class WriteQueue {
   }
 }
 
-/** Posts what a client has been answered; one message however many answers. */
+/** Posts the replies to a client, as one message however many there are. */
 export function flush(client: Client): void {
   if (client.replies.length === 0) return;
   const replies = client.replies;
@@ -300,7 +310,7 @@ export function flush(client: Client): void {
   client.send(replies, transfer);
 }
 
-/** The reply that says only that something is done. */
+/** The reply that says only that the work is done. */
 export function done(id: number): Reply {
   return { id, columns: [], rows: null, changes: 0 };
 }

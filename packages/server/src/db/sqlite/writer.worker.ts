@@ -1,6 +1,7 @@
-// The writer thread: owns the only writing connection to the SQLite file. Messages from any number of ports (the
-// main thread's and one for every ingest worker) become work in the queue; what waits together when a turn begins
-// is done together. Started by openSqlite; an exception here is a defect, and the end of the process.
+// The writer thread: owns the only writing connection to the SQLite file. Messages from any number
+// of ports (the main thread's and one for every ingest worker) become work in the queue; work that
+// waits together when a turn begins is done together. openSqlite starts it; an exception here is a
+// defect, and the end of the process.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../lib/clock.ts';
