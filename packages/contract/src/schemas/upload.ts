@@ -35,7 +35,7 @@ const FindingCounts = Type.Object({
  * Counts for assets, dependencies, relationships and endpoints: created + updated + duplicate +
  * rejected = received.
  */
-const FrameCounts = Type.Object({
+const EntryCounts = Type.Object({
   received: count,
   created: count,
   updated: count,
@@ -51,10 +51,10 @@ export const Receipt = Type.Object(
     format: Type.Enum(REPORT_FORMATS),
     tool: Nullable(Type.String()),
     findings: FindingCounts,
-    assets: FrameCounts,
-    dependencies: FrameCounts,
-    relationships: FrameCounts,
-    endpoints: FrameCounts,
+    assets: EntryCounts,
+    dependencies: EntryCounts,
+    relationships: EntryCounts,
+    endpoints: EntryCounts,
     resolved: Type.Integer({ minimum: 0, description: 'closed because they are no longer there' }),
     suppressed: Type.Integer({ minimum: 0, description: 'of the stored ones' }),
     held: Type.Integer({ minimum: 0, description: 'absences held back by the blinding guard' }),

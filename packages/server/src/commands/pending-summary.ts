@@ -12,7 +12,7 @@ import { isEligible, type Profile } from './eligibility.rules.ts';
 import { countPinned, dueAmong, pinnedRunners, waitingGroups } from './pending.queries.ts';
 import { runnerWithProfile, type Unwritten } from './profiles.ts';
 
-interface Board {
+interface Summary {
   readonly readAtMs: number;
   /** Commands that any runner may take, grouped by what they ask of a runner. */
   readonly free: readonly { readonly target: string | null; readonly waiting: number }[];
@@ -29,7 +29,7 @@ interface Board {
 }
 
 /** A change made on another node is seen after this time at the latest. */
-const BOARD_MS = 1000;
+const SUMMARY_MS = 1000;
 
 /**
  * While a large summary is read again, heartbeats use the previous one: the reader may be busy with
@@ -63,8 +63,8 @@ export interface Work {
 const NO_WORK = { pending: 0, wanted: 0 } as const;
 
 interface Entry {
-  pendingSummary: Board | null;
-  reading: Promise<Board> | null;
+  pendingSummary: Summary | null;
+  reading: Promise<Summary> | null;
 }
 
 export class PendingSummary {
@@ -113,7 +113,7 @@ export class PendingSummary {
   async #waiting(
     tenantId: string,
     runnerId: string,
-    pendingSummary: Board,
+    pendingSummary: Summary,
     hasOwn: boolean,
   ): Promise<Omit<Work, 'cancelIds'>> {
     const db = this.#database.tenant(tenantId);
@@ -144,13 +144,13 @@ export class PendingSummary {
     return rows.filter((row) => isEligible(runnerId, profile, row)).length;
   }
 
-  async #pendingSummary(tenantId: string): Promise<Board> {
+  async #pendingSummary(tenantId: string): Promise<Summary> {
     const entry = this.#entries.get(tenantId) ?? { pendingSummary: null, reading: null };
     this.#entries.set(tenantId, entry);
     const { pendingSummary } = entry;
     const ageMs =
       pendingSummary === null ? 0 : Math.abs(this.#clock.nowMs() - pendingSummary.readAtMs);
-    if (pendingSummary !== null && ageMs < BOARD_MS) return pendingSummary;
+    if (pendingSummary !== null && ageMs < SUMMARY_MS) return pendingSummary;
     entry.reading ??= this.#readInto(tenantId, entry);
     return pendingSummary?.isLarge === true && ageMs < OUTDATED_MS
       ? pendingSummary
@@ -161,7 +161,7 @@ export class PendingSummary {
    * A change that arrives during the read drops the entry, and the summary with it, unless the
    * summary is large.
    */
-  #readInto(tenantId: string, entry: Entry): Promise<Board> {
+  #readInto(tenantId: string, entry: Entry): Promise<Summary> {
     const reading = (async () => {
       try {
         const pendingSummary = await this.#read(tenantId);
@@ -177,7 +177,7 @@ export class PendingSummary {
     return reading;
   }
 
-  async #read(tenantId: string): Promise<Board> {
+  async #read(tenantId: string): Promise<Summary> {
     const readAtMs = this.#clock.nowMs();
     const db = this.#database.tenant(tenantId);
     const few = await waitingGroups(db, tenantId, readAtMs, FEW);

@@ -101,7 +101,7 @@ function measure(entry: Entry, elsewhereMs: number): void {
 }
 
 /** The clock was set back: times that it gave before mean nothing now. */
-export function retryOrFail(entry: Entry, nowMs: number): void {
+export function setBack(entry: Entry, nowMs: number): void {
   entry.lastSeenMs = Math.min(entry.lastSeenMs, nowMs);
   entry.lastBeatMs = null;
   entry.reportedAtMs = entry.reportedAtMs === null ? null : Math.min(entry.reportedAtMs, nowMs);

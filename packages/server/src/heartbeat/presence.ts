@@ -15,7 +15,7 @@ import {
   entryOf,
   heardElsewhere,
   note,
-  retryOrFail,
+  setBack,
   signRow,
 } from './presence-entry.rules.ts';
 import {
@@ -200,9 +200,9 @@ export class PresenceBook {
   async watch(): Promise<number> {
     const nowMs = this.#clock.nowMs();
     // After the clock was set back, differences of time mean nothing until they are measured anew.
-    const isRetried = nowMs < this.#lastRoundMs;
-    if (nowMs - this.#lastRoundMs > STALL_MS || isRetried) this.#listeningSinceMs = nowMs;
-    if (isRetried) for (const entry of this.#entries.values()) retryOrFail(entry, nowMs);
+    const isClockSetBack = nowMs < this.#lastRoundMs;
+    if (nowMs - this.#lastRoundMs > STALL_MS || isClockSetBack) this.#listeningSinceMs = nowMs;
+    if (isClockSetBack) for (const entry of this.#entries.values()) setBack(entry, nowMs);
     const db = this.#database.system();
     const aheadMs = nowMs + AHEAD_MS;
     const watched = await watchedRunners(this.#database.systemLists(), nowMs, aheadMs);

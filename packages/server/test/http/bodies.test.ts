@@ -206,7 +206,7 @@ for (const [route, pathOf] of Object.entries(PATHS)) {
       }
     });
 
-    test(`${route} refuses a zstd envelope that wants a window of more than 8 MiB`, async () => {
+    test(`${route} refuses a zstd frame that wants a window of more than 8 MiB`, async () => {
       const answer = await post(await pathOf(), WIDE, { 'content-encoding': 'zstd' });
       assert.ok([400, 413].includes(answer.status), `${answer.status}: ${answer.text}`);
       problemOf(answer, answer.status === 400 ? 'invalid_encoding' : 'body_too_large');

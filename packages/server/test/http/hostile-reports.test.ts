@@ -121,7 +121,7 @@ describe('sizes', () => {
     problemOf(await post(report([crossed, item('crossed')].join())), 'invalid_json');
   });
 
-  test('a envelope over the bound is refused', async () => {
+  test('an envelope over the bound is refused', async () => {
     const text = report(item('r'), `,"x":"${'x'.repeat(limits.envelopeBytesMax)}"`);
     problemOf(await post(text), 'body_too_large');
   });

@@ -147,7 +147,7 @@ test('damaged bytes are a document or a fault exactly as JSON.parse says, and th
   );
 });
 
-test('nesting is allowed up to the limit: beyond it a envelope is a fault, and an item isn’t read', () => {
+test('nesting is allowed up to the limit: beyond it an envelope is a fault, and an item isn’t read', () => {
   const { jsonDepthMax: max } = limits;
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
   const places: readonly (readonly [around: number, write: (text: string) => string])[] = [
@@ -214,7 +214,7 @@ test('entries of all lists together are as many as one upload may have', () => {
   assert.throws(() => scanned(half + 1), TooManyItems);
 });
 
-test('a envelope over the bound is refused for its size before it is held', () => {
+test('an envelope over the bound is refused for its size before it is held', () => {
   const scanner = new DocumentScanner(ITEM_PLACES);
   const piece = Buffer.alloc(1024 * 1024, ' ');
   const push = (): void => {
