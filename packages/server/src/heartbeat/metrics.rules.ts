@@ -3,10 +3,13 @@
 // one level only: when it is folded, it leaves the finer level.
 
 import { isoTime } from '../lib/iso-time.ts';
-import { RUNNER_METRICS, type RunnerMetric, type RunnerMetrics } from '@muster/contract';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+import {
+  DAY_MS,
+  MINUTE_MS,
+  RUNNER_METRICS,
+  type RunnerMetric,
+  type RunnerMetrics,
+} from '@muster/contract';
 
 export interface Level {
   /** The time that one point stands for. */

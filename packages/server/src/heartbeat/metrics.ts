@@ -2,7 +2,7 @@
 // quarter of an hour with the flush of presence, thinned with age by upkeep, read for charts. A
 // crash costs at most the open quarter.
 
-import { limits, type RunnerMetrics } from '@muster/contract';
+import { DAY_MS, limits, type RunnerMetrics } from '@muster/contract';
 import type { Database, Db } from '../db/db.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RunnerId, TenantId } from '../lib/ids.ts';
@@ -193,8 +193,6 @@ export interface ChartQuery {
   readonly to?: string;
   readonly step?: string;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * The chart of one runner; the caller has made sure that the runner exists. Problem:

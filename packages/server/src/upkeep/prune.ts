@@ -1,6 +1,7 @@
 // The one job that removes or closes what is too old, in bounded steps. Every slice knows its own
 // rules; this job only calls them. Called by app.ts.
 
+import { DAY_MS } from '@muster/contract';
 import { CommandHistory } from '../commands/command-history.ts';
 import type { Database } from '../db/db.ts';
 import { sweepAcceptances } from '../findings/findings.ts';
@@ -12,8 +13,6 @@ import { sweepScans } from '../scans/scans.ts';
 import type { Job } from './upkeep.ts';
 
 const EVERY_MS = 60_000;
-
-const DAY_MS = 86_400_000;
 
 export interface Keeping {
   /** Days that raw uploads are kept after their end. */

@@ -1,7 +1,7 @@
 // The measurements of a runner over time, one chart for each group of measurements with the same
 // unit.
 
-import { endpoints, type RunnerMetric, type RunnerMetrics } from '@muster/contract';
+import { DAY_MS, endpoints, type RunnerMetric, type RunnerMetrics } from '@muster/contract';
 import { useId, useMemo, useState } from 'react';
 import { request, useOne } from '../../api.ts';
 import { bytesText, numberText } from '../../format.ts';
@@ -12,8 +12,6 @@ import { type Series, SeriesChart } from './series-chart.tsx';
 import { tick } from '../time.tsx';
 
 const REFRESH_CHART_MS = 60_000;
-const DAY_MS = 86_400_000;
-
 const PERIODS = {
   day: ['Last 24 hours', 1],
   week: ['Last 7 days', 7],

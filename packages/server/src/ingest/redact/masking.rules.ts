@@ -44,7 +44,7 @@ function readableChars(value: string): number {
  * Words that make a name a credential's name, at any place in it (`X-Session`, `dbPassword`,
  * `PHPSESSID`).
  */
-const CREDENTIAL_WORDS =
+export const CREDENTIAL_WORDS =
   'pass(?:word|wd|phrase|code)|pwd|secret|token|sess(?:ion|id)|cookie|csrf|xsrf|credential|jwt|authorization' +
   '|(?:api|access|auth|private)[-_]?key|auth(?![a-z])';
 

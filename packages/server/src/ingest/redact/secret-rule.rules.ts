@@ -71,3 +71,7 @@ const inWords = (name: string): string =>
 
 /** True when the finding holds, in any member, a text in the form of a credential. */
 export const showsForm = (finding: unknown): boolean => holdsForm(JSON.stringify(finding));
+
+/** True for a tag by which a finding, or its rule, is about a secret. */
+export const isSecretTag = (tag: unknown): boolean =>
+  typeof tag === 'string' && /^secrets?$/i.test(tag.trim());

@@ -5,7 +5,13 @@
 // read/secrets.decode.ts and sarif/result.decode.ts.
 
 import { maskForms, maskLongHex, maskRandom } from './credential-forms.rules.ts';
-import { isCredentialName, isMasked, MASK, maskOccurrences } from './masking.rules.ts';
+import {
+  CREDENTIAL_WORDS,
+  isCredentialName,
+  isMasked,
+  MASK,
+  maskOccurrences,
+} from './masking.rules.ts';
 import { type JsonObject, listOf, objectOf, stringOf } from '../json/json.decode.ts';
 
 /**
@@ -162,11 +168,10 @@ function maskedProperty(
 const SAYS_LITTLE = /^(?:true|false|yes|no|none|unknown|valid|invalid|active|inactive|)$/i;
 
 /**
- * Words of credentials, as they stand in `rawSecret2`, `db_password` and `TokenValue` reduced to
- * lower-case letters.
+ * The words of credentials, for names that are reduced to lower-case letters (`db_password` and
+ * `dbpassword`). In a finding of a secret a name need not be spelled out to tell one (`passw0rd`, `authValue`).
  */
-const CREDENTIAL =
-  /secret|token|passw|passphrase|pwd|credential|apikey|privatekey|accesskey|cookie|session|auth(?!or)/;
+const CREDENTIAL = new RegExp(`${CREDENTIAL_WORDS}|passw|auth(?!or)`);
 
 /** Endings of names whose values describe a secret or its place. */
 const DESCRIBING =

@@ -1,12 +1,11 @@
 // Times and days as reports write them (RFC 3339) → milliseconds UTC, and back to ISO texts. A time
 // without a zone counts as UTC. A text that can't be read becomes null, never a guess. Pure.
 
+import { DAY_MS } from '@muster/contract/plain';
 import { stringOf } from '../../json/json.decode.ts';
 
 /** A time of RFC 3339, or a day alone, which then counts as a whole. */
 const TIME = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d)?)?$/;
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The last moment of a time or day, in milliseconds UTC; null when the text can't be read. */
 export function endOfTime(written: string): number | null {

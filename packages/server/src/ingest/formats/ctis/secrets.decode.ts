@@ -24,7 +24,7 @@ import {
   stringOf,
   stringsOf,
 } from '../../json/json.decode.ts';
-import { secretRuleOf, showsForm } from '../../redact/secret-rule.rules.ts';
+import { isSecretTag, secretRuleOf, showsForm } from '../../redact/secret-rule.rules.ts';
 import {
   addAssigned,
   addBag,
@@ -69,10 +69,6 @@ export const SECRET_TYPES: ReadonlySet<string> = new Set([
   'credential',
   'credentials',
 ]);
-
-/** True for a tag by which a finding, or its rule, is about a secret. */
-const isSecretTag = (tag: unknown): boolean =>
-  typeof tag === 'string' && /^secrets?$/i.test(tag.trim());
 
 /** The values that a finding must not show; null for most findings, which hold no secret. */
 export function hiddenOf(finding: JsonObject): Hidden | null {

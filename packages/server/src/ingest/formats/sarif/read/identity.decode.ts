@@ -21,7 +21,12 @@ import type { ReadLocation } from './locations.decode.ts';
 import type { RuleFacts } from './rules.decode.ts';
 import { isHttpUri } from '../../common/path.rules.ts';
 import type { TaxonBook } from './taxa.decode.ts';
-import { type SecretRule, secretRuleOf, showsForm } from '../../../redact/secret-rule.rules.ts';
+import {
+  isSecretTag,
+  type SecretRule,
+  secretRuleOf,
+  showsForm,
+} from '../../../redact/secret-rule.rules.ts';
 import { canonicalVulnerabilityId } from '../../common/weakness.rules.ts';
 import { redactUrl, webPlaceOf } from '../../common/web.rules.ts';
 
@@ -136,7 +141,7 @@ function isClassifiedSecret(result: JsonObject, { rules, warnings }: RunFacts): 
   const tags = tagsOf(properties);
   // Silenced: the detail warns about the taxa that are left out.
   const { cwe } = warnings.quietly(() => rules.taxa.of(result, properties, tags));
-  return secretRuleOf([], cwe) === 'yes' || tags.some((tag) => /^secrets?$/i.test(tag));
+  return secretRuleOf([], cwe) === 'yes' || tags.some(isSecretTag);
 }
 
 /** Properties that may name a weakness, or say that the result is about a secret. */
