@@ -2,7 +2,7 @@
 // role that owns the tables and with its row-level security, which is part of them.
 
 import pg from 'pg';
-import { type BareTarget, PARENTS, schemaOf, TABLES, type TableRows, type Value } from './bare.ts';
+import { type BareTarget, PARENTS, TABLES, type TableRows, type Value } from './bare.ts';
 
 /** Larger values are sent one row a statement, in binary: as text in an array they would double. */
 const LARGE_TABLES: ReadonlySet<string> = new Set(['upload_chunk']);
@@ -40,7 +40,6 @@ export async function openPostgresTarget(
   parents: readonly TableRows[],
 ): Promise<BareTarget> {
   const client = await connect(url);
-  await client.query(schemaOf('postgres'));
   const types = await typesOfColumns(client);
   const insert = async (table: TableRows, from: number, to: number): Promise<void> => {
     await client.query('begin');

@@ -3,13 +3,15 @@
 // guarded. The rows come from a database that Muster filled and are in memory before the clock starts.
 // This file says what is written and times it; bare-sqlite.ts and bare-postgres.ts know how.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { openDatabase } from '../../packages/server/src/db/db.ts';
+import { migrate } from '../../packages/server/src/db/migrate.ts';
 
 export interface BareOrder {
   readonly backend: 'sqlite' | 'postgres';
   /** Where the rows are read from: a database file, or a PostgreSQL URL. */
   readonly filled: string;
-  /** Where they are written: a file that isn't there, or the URL of an empty database. */
+  /** Where they are written: a folder that isn't there, or the URL of an empty database. */
   readonly target: string;
   readonly sarif: string;
 }
@@ -56,14 +58,13 @@ export const TABLES: readonly { readonly table: string; readonly order: string }
 /** Tables that an upload refers to; copied before the clock starts. */
 export const PARENTS: typeof TABLES = [{ table: 'tenant', order: 'id' }];
 
-/** The server's own schema: all migrations in their order. */
-export function schemaOf(backend: BareOrder['backend']): string {
-  const folder = new URL(`../../packages/server/migrations/${backend}/`, import.meta.url);
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  return names
-    .sort()
-    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
-    .join('\n');
+/** Gives an empty target the server's own schema, by the server's own migrations. */
+export async function makeSchema({ backend, target }: BareOrder): Promise<void> {
+  const where =
+    backend === 'sqlite' ? { url: null, directory: target } : { url: target, directory: '' };
+  const database = await openDatabase(where);
+  await migrate(database, 0);
+  await database.close();
 }
 
 /** Rows a transaction. */

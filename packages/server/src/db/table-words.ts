@@ -1,4 +1,4 @@
-// The closed word lists of columns, as the check constraints in migrations/*/0001_start.sql have them.
+// The closed word lists of columns, as the check constraints in migrations/* have them.
 
 /** 0 or 1: both databases keep flags as integers. */
 export type Flag = 0 | 1;
