@@ -68,14 +68,17 @@ export function platformOf(name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> | n
  */
 export function completeLock(lock: Lock): string[] {
   const added: string[] = [];
-  for (const entry of Object.values(lock.packages)) {
+  for (const [place, entry] of Object.entries(lock.packages)) {
     for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
-      const path = `node_modules/${name}`;
-      if (lock.packages[path] !== undefined) continue;
+      const version = range.replace(/^[~^]/, '');
+      const top = `node_modules/${name}`;
+      const nested = place === '' ? top : `${place}/${top}`;
+      if (lock.packages[nested] !== undefined) continue;
+      const found = lock.packages[top]?.version;
+      if (found !== undefined && majorOf(found) === majorOf(version)) continue;
       const platform = platformOf(name);
       if (platform === null) throw new Error(`the platform of ${name} is not in its name`);
-      const version = range.replace(/^[~^]/, '');
-      lock.packages[path] = {
+      lock.packages[found === undefined ? top : nested] = {
         version,
         ...(entry.dev === true ? { dev: true } : {}),
         optional: true,
@@ -88,6 +91,8 @@ export function completeLock(lock: Lock): string[] {
   lock.packages = Object.fromEntries(sorted);
   return added;
 }
+
+const majorOf = (version: string): string => version.split('.', 1)[0] ?? '';
 
 if (import.meta.main) {
   const file = new URL('../package-lock.json', import.meta.url);

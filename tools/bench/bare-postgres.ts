@@ -3,7 +3,7 @@
 // them.
 
 import pg from 'pg';
-import { type BareTarget, PARENTS, schemaOf, TABLES, type TableRows, type Value } from './bare.ts';
+import { type BareTarget, PARENTS, TABLES, type TableRows, type Value } from './bare.ts';
 
 /**
  * Larger values are sent one row at a time, in binary: as text in an array they would double in
@@ -44,7 +44,6 @@ export async function openPostgresTarget(
   parents: readonly TableRows[],
 ): Promise<BareTarget> {
   const client = await connect(url);
-  await client.query(schemaOf('postgres'));
   const types = await typesOfColumns(client);
   const insert = async (table: TableRows, from: number, to: number): Promise<void> => {
     await client.query('begin');

@@ -1,8 +1,9 @@
 // The bare loop on SQLite: one connection in this thread, prepared statements, WAL and FULL as
 // Muster has them.
 
+import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { type BareTarget, PARENTS, schemaOf, TABLES, type TableRows, type Value } from './bare.ts';
+import { type BareTarget, PARENTS, TABLES, type TableRows, type Value } from './bare.ts';
 
 export function readSqlite(path: string): { parents: TableRows[]; rows: TableRows[] } {
   const db = new DatabaseSync(path, { readOnly: true, returnArrays: true });
@@ -18,10 +19,10 @@ export function readSqlite(path: string): { parents: TableRows[]; rows: TableRow
   }
 }
 
-export function openSqliteTarget(path: string, parents: readonly TableRows[]): BareTarget {
-  const db = new DatabaseSync(path, { enableForeignKeyConstraints: true });
+/** `folder` holds the database of Muster's own schema. */
+export function openSqliteTarget(folder: string, parents: readonly TableRows[]): BareTarget {
+  const db = new DatabaseSync(join(folder, 'muster.db'), { enableForeignKeyConstraints: true });
   db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536');
-  db.exec(schemaOf('sqlite'));
   const statements = new Map<string, StatementSync>();
   const prepared = ({ table, columns }: TableRows): StatementSync => {
     let statement = statements.get(table);

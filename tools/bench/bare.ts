@@ -4,7 +4,9 @@
 // Muster filled and are in memory before the clock starts. This file decides what is written and
 // times it; bare-sqlite.ts and bare-postgres.ts do the writing.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { openDatabase } from '../../packages/server/src/db/db.ts';
+import { migrate } from '../../packages/server/src/db/migrate.ts';
 
 export interface BareOrder {
   readonly backend: 'sqlite' | 'postgres';
@@ -58,14 +60,13 @@ export const TABLES: readonly { readonly table: string; readonly order: string }
 /** Tables that an upload refers to; copied before the clock starts. */
 export const PARENTS: typeof TABLES = [{ table: 'tenant', order: 'id' }];
 
-/** The server's own schema: all migrations in their order. */
-export function schemaOf(backend: BareOrder['backend']): string {
-  const folder = new URL(`../../packages/server/migrations/${backend}/`, import.meta.url);
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  return names
-    .sort()
-    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
-    .join('\n');
+/** Gives an empty target the server's own schema, by the server's own migrations. */
+export async function makeSchema({ backend, target }: BareOrder): Promise<void> {
+  const where =
+    backend === 'sqlite' ? { url: null, directory: target } : { url: target, directory: '' };
+  const database = await openDatabase(where);
+  await migrate(database, 0);
+  await database.close();
 }
 
 /** Rows in one transaction. */

@@ -13,6 +13,7 @@ import { printTable, type Row } from './figures.ts';
 import { heartbeatRow } from './heartbeats.ts';
 import { ingestRows, type Report } from './ingest.ts';
 import { latencyRow } from './latency.ts';
+import { listRow } from './lists.ts';
 import { revocationRow } from './revocation.ts';
 import { writeSarif } from './sarif.ts';
 import { startRow } from './start.ts';
@@ -25,7 +26,7 @@ const RUN_MS_MAX = 900_000;
 const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: '1,2,3,4,5,6' },
+    only: { type: 'string', default: '1,2,3,4,5,6,7' },
     runners: { type: 'string', default: '2000' },
     results: { type: 'string', default: String(RESULTS) },
   },
@@ -91,6 +92,10 @@ async function run(): Promise<Row[]> {
       await part(rows, `5 delivery, ${backend}`, async () => [await deliveryRow(backend, waiting)]);
   }
   if (wanted.has('6')) await part(rows, '6 revocation', async () => [await revocationRow()]);
+  if (wanted.has('7')) {
+    for (const backend of ['sqlite', 'postgres'] as const)
+      await part(rows, `7 lists, ${backend}`, async () => [await listRow(backend)]);
+  }
   return rows;
 }
 

@@ -74,7 +74,7 @@ async function bareLoop(
   adminUrl: string,
 ): Promise<BareReport> {
   const folder = filled.env['MUSTER_DATA'] ?? '';
-  const target = join(folder, 'bare.db');
+  const target = join(folder, 'bare');
   const order: BareOrder =
     backend === 'sqlite'
       ? { backend, filled: join(folder, 'muster.db'), target, sarif: report.path }
@@ -90,7 +90,7 @@ async function bareLoop(
     return await child.answer();
   } finally {
     await child.stop();
-    for (const suffix of ['', '-wal', '-shm']) await rm(`${target}${suffix}`, { force: true });
+    await rm(target, { recursive: true, force: true });
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { ConfigError } from './config.ts';
 import { MigrationError } from './db/migrate.ts';
+import { ServerVersionError } from './db/postgres/server-version.ts';
 import { DatabaseInUseError } from './db/sqlite/lock.ts';
 import { MasterKeyError } from './keys/master-key.ts';
 
@@ -12,6 +13,7 @@ export function explain(error: unknown): string {
   }
   if (
     error instanceof MigrationError ||
+    error instanceof ServerVersionError ||
     error instanceof DatabaseInUseError ||
     error instanceof MasterKeyError
   ) {

@@ -23,6 +23,7 @@ import {
 import type { Db } from './db.ts';
 import { IdCompiler, storedValue } from './id-plugin.ts';
 import { postgresSchema, sqliteSchema } from './schema-dump.ts';
+import { rebuildTable as rebuildSqliteTable } from './sqlite/rebuild.ts';
 import type { TableName, Tables } from './tables.ts';
 import { assertStorable } from './values.ts';
 
@@ -105,9 +106,18 @@ export async function runScript(tx: Db, text: string): Promise<void> {
 }
 
 /**
- * Free bytes inside the database's own file, which later writes use again: SQLite keeps the pages
- * of deleted rows ("The freelist", file format §1.5). 0 on PostgreSQL, whose disk isn't ours to
- * watch.
+ * Gives a table other constraints inside a migration's transaction: the whole `create table` statement is `createTable`, its
+ * columns are the same. For SQLite alone: PostgreSQL alters constraints.
+ */
+export async function rebuildTable(tx: Db, table: string, createTable: string): Promise<void> {
+  if (!isSqlite(tx))
+    throw new Error(`${table} is not rebuilt on PostgreSQL: alter its constraints`);
+  await rebuildSqliteTable(tx, (text) => runScript(tx, text), table, createTable);
+}
+
+/**
+ * Bytes inside the database's own file that are free to be written anew: SQLite keeps the pages of what was deleted
+ * ("The freelist", file format §1.5). 0 on PostgreSQL, whose disk isn't ours to watch.
  */
 export async function reusableBytes(db: Db): Promise<number> {
   if (!isSqlite(db)) return 0;

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import type { Database, Db } from './db.ts';
-import { migrationLock, runScript } from './dialect.ts';
+import { migrationLock, rebuildTable, runScript } from './dialect.ts';
 
 /**
  * The schema can't be brought to this program's; the message says what to do, for the operator who
@@ -24,16 +24,36 @@ export class MigrationError extends Error {
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  readonly text: string;
+  readonly parts: readonly Part[];
   readonly sha256: string;
+  /** Checksums under which it may have been applied: its own, and those of EARLIER_TEXTS. */
+  readonly accepted: readonly string[];
 }
+
+/** A piece of a migration: statements to run as they are, or the `create table` by which a table is rebuilt. */
+interface Part {
+  readonly text: string;
+  readonly rebuilds: string | null;
+}
+
+/**
+ * Migrations are never edited. The exceptions, by kind and version: checksums of earlier texts that leave the same schema
+ * behind, so that databases which applied them go on.
+ * - postgres 1: 0.1.0 said `storage external` inside `create table`, which PostgreSQL 15 doesn't know; now a statement of
+ *   its own says it.
+ */
+const EARLIER_TEXTS: Readonly<Record<string, Readonly<Record<number, readonly string[]>>>> = {
+  postgres: { 1: ['486c6ba41d4481ba531efdc425842fc60a7235a93752695db1b4fb802b1874e6'] },
+};
 
 const FILES = new URL('../../migrations/', import.meta.url);
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 
-/**
- * The migrations of one kind of database, in order. Throws when a number is used twice or left out.
- */
+/** A line `-- rebuild: finding`, and below it the table's new `create table`, to the line that closes it. */
+const REBUILD = /^-- rebuild: ([a-z_]+)\n(create table \1 \(\n[^]*?^\)[^;]*;)$/m;
+const REBUILD_LINE = /^-- rebuild\b/m;
+
+/** The migrations of one kind of database, in order. Throws when a number is used twice or left out. */
 export async function readMigrations(kind: string, from: URL = FILES): Promise<Migration[]> {
   const directory = new URL(`${kind}/`, from);
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
@@ -45,9 +65,27 @@ export async function readMigrations(kind: string, from: URL = FILES): Promise<M
     }
     const bytes = await readFile(new URL(file, directory));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    migrations.push({ version: Number(digits), name, text: bytes.toString('utf8'), sha256 });
+    const version = Number(digits);
+    const accepted = [sha256, ...(EARLIER_TEXTS[kind]?.[version] ?? [])];
+    const parts = partsOf(bytes.toString('utf8'), file);
+    migrations.push({ version, name, parts, sha256, accepted });
   }
   return migrations;
+}
+
+function partsOf(text: string, file: string): Part[] {
+  // Between two texts the split leaves the groups: the table and its statement.
+  const pieces = text.split(REBUILD);
+  const parts: Part[] = [];
+  for (let at = 0; at < pieces.length; at += 3) {
+    const [plain = '', rebuilds, createTable = ''] = pieces.slice(at, at + 3);
+    if (REBUILD_LINE.test(plain)) {
+      throw new MigrationError(`${file}: "-- rebuild: x" stands right above "create table x ("`);
+    }
+    if (plain.trim() !== '') parts.push({ text: plain, rebuilds: null });
+    if (rebuilds !== undefined) parts.push({ text: createTable, rebuilds });
+  }
+  return parts;
 }
 
 /**
@@ -87,7 +125,7 @@ async function step(
           'start the newer Muster, or restore a backup from before its first start',
       );
     }
-    if (known.sha256 !== sha256) {
+    if (!known.accepted.includes(sha256)) {
       throw new MigrationError(
         `migration ${version} (${name}) was changed after it was applied here`,
       );
@@ -95,7 +133,10 @@ async function step(
   }
   const next = migrations[done.length];
   if (next === undefined) return null;
-  await runScript(tx, next.text);
+  for (const { text, rebuilds } of next.parts) {
+    if (rebuilds === null) await runScript(tx, text);
+    else await rebuildTable(tx, rebuilds, text);
+  }
   const { version, name, sha256 } = next;
   await tx
     .insertInto('schema_version')

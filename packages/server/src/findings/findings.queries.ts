@@ -17,10 +17,11 @@ export interface ListedFinding extends FindingRow {
   readonly upload_state: string | null;
 }
 
+// A finding always has its asset. Joined from the left all the same: SQLite would begin an inner join by reading all assets.
 const listed = (db: Db, tenantId: string) =>
   db
     .selectFrom('finding')
-    .innerJoin('asset', (join) =>
+    .leftJoin('asset', (join) =>
       join
         .onRef('asset.tenant_id', '=', 'finding.tenant_id')
         .onRef('asset.id', '=', 'finding.asset_id'),
@@ -32,7 +33,7 @@ const listed = (db: Db, tenantId: string) =>
     )
     .selectAll('finding')
     .select((eb) => [
-      'asset.name as asset_name',
+      eb.ref('asset.name').$notNull().as('asset_name'),
       'upload.state as upload_state',
       eb
         .selectFrom('finding_ref')
@@ -62,10 +63,24 @@ export async function pageFindings(
   tenantId: string,
   page: FindingPageQuery,
 ): Promise<ListedFinding[]> {
-  let query = listed(db, tenantId)
-    .orderBy('finding.severity')
-    .orderBy('finding.id', 'desc')
-    .limit(page.limit + 1);
+  const { after, limit } = page;
+  const some = filtered(db, tenantId, page);
+  if (after === null) return await some.limit(limit + 1).execute();
+  // Two ranges of an index, one behind the other: as one condition they would be looked for from the first page on.
+  const severity = after.severity as FindingRow['severity'];
+  const equal = await some
+    .where('finding.severity', '=', severity)
+    .where('finding.id', '<', after.id)
+    .limit(limit + 1)
+    .execute();
+  if (equal.length > limit) return equal;
+  const rest = limit + 1 - equal.length;
+  return [...equal, ...(await some.where('finding.severity', '>', severity).limit(rest).execute())];
+}
+
+/** In the order of the list. */
+function filtered(db: Db, tenantId: string, page: FindingPageQuery) {
+  let query = listed(db, tenantId).orderBy('finding.severity').orderBy('finding.id', 'desc');
   if (page.status !== null) query = query.where('finding.status', '=', page.status);
   if (page.severity !== null) {
     query = query.where('finding.severity', '=', page.severity as FindingRow['severity']);
@@ -79,19 +94,7 @@ export async function pageFindings(
       .where('finding.path', '>=', page.pathStart)
       .where('finding.path', '<', `${page.pathStart}\u{10ffff}`);
   }
-  const after = page.after;
-  if (after !== null) {
-    query = query.where((eb) =>
-      eb.or([
-        eb('finding.severity', '>', after.severity as FindingRow['severity']),
-        eb.and([
-          eb('finding.severity', '=', after.severity as FindingRow['severity']),
-          eb('finding.id', '<', after.id),
-        ]),
-      ]),
-    );
-  }
-  return await query.execute();
+  return query;
 }
 
 export async function findFinding(

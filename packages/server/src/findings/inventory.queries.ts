@@ -1,7 +1,8 @@
 // SQL by which operators see the components, relationships and endpoints of one asset, page by page.
 
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
+import { idValue } from '../db/dialect.ts';
 import type { ComponentTable, EndpointTable, RelationshipTable } from '../db/tables.ts';
 
 export type ComponentRow = Selectable<ComponentTable>;
@@ -91,11 +92,9 @@ export async function pageRelationships(
     .limit(limit + 1);
   if (after !== null) {
     const { type, otherId } = after;
-    query = query.where((eb) =>
-      eb.or([
-        eb('relationship.type', '>', type),
-        eb.and([eb('relationship.type', '=', type), eb(`relationship.${other}`, '>', otherId)]),
-      ]),
+    const last = sql`(${type}, ${idValue(db, otherId)})`;
+    query = query.where(
+      sql<boolean>`(relationship.type, ${sql.ref(`relationship.${other}`)}) > ${last}`,
     );
   }
   return await query.execute();

@@ -300,10 +300,7 @@ export async function pageKeys(db: Db, tenantId: string, page: KeyPageQuery): Pr
   const after = page.after;
   if (after !== null) {
     query = query.where((eb) =>
-      eb.or([
-        eb('created_at', '<', after.createdAt),
-        eb.and([eb('created_at', '=', after.createdAt), eb('key_id', '<', after.keyId)]),
-      ]),
+      eb(eb.refTuple('created_at', 'key_id'), '<', eb.tuple(after.createdAt, after.keyId)),
     );
   }
   return await query.execute();

@@ -3,12 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Insertable } from 'kysely';
+import { pathToFileURL } from 'node:url';
+import { type Insertable, sql } from 'kysely';
 import type { Database, Db } from '../../src/db/db.ts';
-import type { AssetTable, FindingTable } from '../../src/db/tables.ts';
+import { migrate, readMigrations } from '../../src/db/migrate.ts';
+import type { AssetTable, FindingTable, TableName } from '../../src/db/tables.ts';
 
 /** The database that a backend's test file hands to the conformance suite. */
 export interface Opened {
@@ -33,6 +35,110 @@ export type Cases = Readonly<Record<string, Case>>;
 export async function temporaryDirectory(): Promise<{ path: string; remove: () => Promise<void> }> {
   const made = await mkdtemp(path.join(tmpdir(), 'muster-db-'));
   return { path: made, remove: () => rm(made, { recursive: true, force: true }) };
+}
+
+const MIGRATIONS = new URL('../../migrations/', import.meta.url);
+
+/** A folder of migrations that a test may add to. */
+export interface CopiedMigrations {
+  /** For `migrate`. */
+  readonly from: URL;
+  /** Adds the migration that comes next. */
+  readonly add: (kind: Database['kind'], name: string, text: string) => Promise<void>;
+  readonly remove: () => Promise<void>;
+}
+
+/** A copy of the migrations, or of the first ones. */
+export async function copiedMigrations(
+  versionMax = Number.POSITIVE_INFINITY,
+): Promise<CopiedMigrations> {
+  const { path: folder, remove } = await temporaryDirectory();
+  const filter = (source: string): boolean => {
+    const version = /^\d{4}(?=_.*\.sql$)/.exec(path.basename(source))?.[0];
+    return version === undefined || Number(version) <= versionMax;
+  };
+  await cp(MIGRATIONS, folder, { recursive: true, filter });
+  const add = async (kind: string, name: string, text: string): Promise<void> => {
+    const version = (await readdir(path.join(folder, kind))).length + 1;
+    const file = `${String(version).padStart(4, '0')}_${name}.sql`;
+    await writeFile(path.join(folder, kind, file), text);
+  };
+  return { from: pathToFileURL(`${folder}/`), add, remove };
+}
+
+/** A database as release 0.1.0 left it: the operator's token, and the rows of every table, parents first. */
+export interface ReleasedDatabase {
+  readonly operator_token: string;
+  readonly tables: Readonly<Record<string, readonly Row[]>>;
+}
+
+/** The checked-in rows of 0.1.0; bytes stand in it as `{"hex": …}`. */
+export async function releasedDatabase(): Promise<ReleasedDatabase> {
+  const file = new URL('../fixtures/databases/0.1.0.json', import.meta.url);
+  return JSON.parse(await readFile(file, 'utf8'), (_, value: unknown) => {
+    const { hex } = (value ?? {}) as { hex?: unknown };
+    return typeof hex === 'string' ? Uint8Array.fromHex(hex) : value;
+  }) as ReleasedDatabase;
+}
+
+/** The migration of 0.1.0 as it was: on PostgreSQL it has been edited since, to the same effect (migrate.ts, EARLIER_TEXTS). */
+async function releasedMigrations(): Promise<CopiedMigrations> {
+  const copied = await copiedMigrations(1);
+  const file = new URL('postgres/0001_start.sql', copied.from);
+  const text = await readFile(file, 'utf8');
+  const moved = /^-- [^\n]*\nalter table upload_chunk alter column sealed set storage external;\n/m;
+  const released = text.replace(moved, '').replace('sealed bytea', 'sealed bytea storage external');
+  await writeFile(file, released);
+  return copied;
+}
+
+/** SHA-256 of the migrations that 0.1.0 was released with. */
+const RELEASED_SHA256 = {
+  sqlite: '32bcd2c9a5096e8048759c60329b4a4c0b2f3cf819b19215c382c1f78b1fef3f',
+  postgres: '486c6ba41d4481ba531efdc425842fc60a7235a93752695db1b4fb802b1874e6',
+};
+
+/** Makes the schema of 0.1.0, by the very text that it was released with, and fills it with the rows of `released`. */
+export async function fillAsReleased(
+  database: Database,
+  released: ReleasedDatabase,
+): Promise<void> {
+  const { from, remove } = await releasedMigrations();
+  const [start] = await readMigrations(database.kind, from);
+  assert.equal(
+    start?.sha256,
+    RELEASED_SHA256[database.kind],
+    '0001 is what databases of 0.1.0 have applied: it is never edited, add a migration (docs/migrations.md)',
+  );
+  assert.deepEqual(await migrate(database, NOW_MS, from), [1]);
+  await remove();
+  await database.transaction('system', async (tx) => {
+    for (const [table, rows] of Object.entries(released.tables)) {
+      assert.notEqual(rows.length, 0, table);
+      await tx
+        .insertInto(table as TableName)
+        .values(rows as never)
+        .execute();
+    }
+  });
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** The rows of a table, each as text, in an order that both databases share. */
+export async function storedRows(db: Db, table: string): Promise<string[]> {
+  const { rows } = await sql<Row>`select * from ${sql.table(table)}`.execute(db);
+  return asTexts(rows);
+}
+
+/** Rows as texts: columns and rows sorted, bytes in hexadecimal; of some columns alone. */
+export function asTexts(rows: readonly Row[], columns?: readonly string[]): string[] {
+  const bytesAsHex = (_: string, value: unknown): unknown =>
+    value instanceof Uint8Array ? value.toHex() : value;
+  return rows
+    .map((row) => (columns ?? Object.keys(row)).toSorted().map((name) => [name, row[name]]))
+    .map((entries) => JSON.stringify(entries, bytesAsHex))
+    .toSorted();
 }
 
 /** Creates a tenant and returns its id. */

@@ -2,25 +2,10 @@
 // refused.
 
 import assert from 'node:assert/strict';
-import { cp, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { readSchema } from '../../src/db/dialect.ts';
 import { migrate, readMigrations } from '../../src/db/migrate.ts';
-import { countTenants, NOW_MS, type Cases, temporaryDirectory } from './fixture.ts';
-
-const ORIGINAL = new URL('../../migrations/', import.meta.url);
-
-/**
- * A copy of the migrations that the test may change: as a URL for `migrate`, and a folder to write
- * into.
- */
-async function copiedMigrations() {
-  const { path: folder, remove } = await temporaryDirectory();
-  await cp(ORIGINAL, folder, { recursive: true });
-  return { from: pathToFileURL(`${folder}/`), folder, remove };
-}
+import { type Cases, copiedMigrations, countTenants, NOW_MS } from './fixture.ts';
 
 /** Starts on an empty, migrated, newer or changed database. */
 export const migrationCases: Cases = {
@@ -32,25 +17,25 @@ export const migrationCases: Cases = {
   },
 
   'nodes that start at the same moment apply every migration once': async (database, { again }) => {
-    const { from, folder, remove } = await copiedMigrations();
-    const { kind } = database;
-    await writeFile(path.join(folder, kind, '0002_second.sql'), 'create table second (n integer);');
-    await writeFile(path.join(folder, kind, '0003_third.sql'), 'create table third (n integer);');
+    const { from, add, remove } = await copiedMigrations();
+    const newest = (await readMigrations(database.kind)).length;
+    await add(database.kind, 'next', 'create table next (n integer);');
+    await add(database.kind, 'last', 'create table last (n integer);');
     const others = await Promise.all([again(), again()]);
     const nodes = [database, ...others];
     const applied = await Promise.all(nodes.map((node) => migrate(node, NOW_MS, from)));
     assert.deepEqual(
       applied.flat().toSorted((a, b) => a - b),
-      [2, 3],
+      [newest + 1, newest + 2],
     );
     await Promise.all(others.map((node) => node.close()));
     await remove();
   },
 
   'a migration that fails leaves neither its tables nor its row': async (database) => {
-    const { from, folder, remove } = await copiedMigrations();
+    const { from, add, remove } = await copiedMigrations();
     const text = 'create table half (n integer); insert into nowhere values (1);';
-    await writeFile(path.join(folder, database.kind, '0002_half.sql'), text);
+    await add(database.kind, 'half', text);
     await assert.rejects(migrate(database, NOW_MS, from), /nowhere/);
     assert.doesNotMatch(await readSchema(database.system()), /half/);
     assert.deepEqual(await migrate(database, NOW_MS), []);
@@ -58,12 +43,16 @@ export const migrationCases: Cases = {
   },
 
   'a database newer than the program is refused': async (database) => {
+    const newest = (await readMigrations(database.kind)).length;
     await database
       .system()
       .insertInto('schema_version')
-      .values({ version: 2, name: 'future', sha256: 'x', applied_at: NOW_MS })
+      .values({ version: newest + 1, name: 'future', sha256: 'x', applied_at: NOW_MS })
       .execute();
-    await assert.rejects(migrate(database, NOW_MS), /schema 2 \(future\), this program knows 1/);
+    await assert.rejects(migrate(database, NOW_MS), {
+      name: 'MigrationError',
+      message: new RegExp(`schema ${newest + 1} \\(future\\), this program knows ${newest}:`),
+    });
   },
 
   'a migration that was changed after it had been applied is refused': async (database) => {
@@ -73,9 +62,14 @@ export const migrationCases: Cases = {
   },
 
   'the row of a migration says what was applied and when': async (database) => {
-    const [start] = await readMigrations(database.kind);
-    const { rows } = await sql`select * from schema_version`.execute(database.system());
-    const expected = { version: 1, name: 'start', sha256: start?.sha256, applied_at: NOW_MS };
-    assert.deepEqual(rows, [expected]);
+    const known = await readMigrations(database.kind);
+    const { rows } = await sql`select * from schema_version order by version`.execute(
+      database.system(),
+    );
+    const expected = known.map(({ version, name, sha256 }) => {
+      return { version, name, sha256, applied_at: NOW_MS };
+    });
+    assert.deepEqual(rows, expected);
+    assert.equal(known[0]?.name, 'start');
   },
 };

@@ -141,7 +141,7 @@ test('a client that is gone takes its transaction and its waiting ones along', a
 test('a transaction whose owner falls silent is rolled back, and told so when it speaks', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   let woken = 0;
-  const { queue, stored } = await openQueue(context, () => woken++);
+  const { queue, stored } = await openQueue(context, () => woken++, TRANSACTION_IDLE_MS);
   const { client, sent } = newClient();
   queue.enqueue(client, insert(1, 1, true));
   queue.pump([client]);
@@ -154,6 +154,21 @@ test('a transaction whose owner falls silent is rolled back, and told so when it
   queue.pump([client]);
   assert.deepEqual(succeeded(sent.at(-1) ?? []), [false, false, true, true]);
   assert.deepEqual(stored(), [3]);
+});
+
+test('a transaction whose statement took that long is not silent: its owner has yet to hear of the end', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const { queue, stored } = await openQueue(context);
+  const { client, sent } = newClient();
+  queue.enqueue(client, insert(1, 1, true));
+  queue.pump([client]);
+  // The timer is due, and by the clock, which stands still, the statement has just ended.
+  context.mock.timers.tick(TRANSACTION_IDLE_MS);
+  queue.enqueue(client, insert(2, 1));
+  queue.enqueue(client, end('commit', 1));
+  queue.pump([client]);
+  assert.deepEqual(succeeded(sent.flat()), [true, true, true]);
+  assert.deepEqual(stored(), [1, 2]);
 });
 
 test('a script outside of a transaction is refused', async (context) => {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { call, endpoints } from '@muster/contract';
+import pg from 'pg';
 import { emptyPlace, type Place, type SpawnedServer, spawnServer } from '../harness.ts';
 
 /** The output of a start that fails; the harness tells the exit code in its first line. */
@@ -47,6 +48,27 @@ test('a node with another master key is refused on PostgreSQL', async () => {
     const second = await spawnServer(place);
     assert.equal(await second.stop('SIGTERM'), 0, 'the right key still opens it');
   } finally {
+    await place.remove();
+  }
+});
+
+test('a PostgreSQL older than the oldest that is tested is refused in one sentence, and left empty', async () => {
+  const place = await emptyPlace('postgres');
+  const client = new pg.Client({ connectionString: String(place.env['MUSTER_DATABASE_URL']) });
+  await client.connect();
+  try {
+    // For those who connect from now on the server says that it is another one.
+    await client.query(`create schema older;
+      create function older.current_setting(name text) returns text language sql as
+        $$ select case name when 'server_version_num' then '140023' else '14.23' end $$;
+      do $$ begin execute format('alter database %I set search_path = older, pg_catalog, public',
+        current_database()); end $$`);
+    const refusal = await refusalOf(place);
+    assert.match(refusal, /ended with 1:\nMuster needs PostgreSQL 15 or newer, .* is 14\.23\.\n$/);
+    const { rows } = await client.query("select to_regclass('public.schema_version') as made");
+    assert.deepEqual(rows, [{ made: null }]);
+  } finally {
+    await client.end();
     await place.remove();
   }
 });

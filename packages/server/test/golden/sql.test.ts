@@ -2,13 +2,9 @@
 // change to a query function on the SQL of both databases. Recorded without a database. Update
 // with: npm run golden.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Dialect, DummyDriver, Kysely } from 'kysely';
 import { golden } from '../../../../tools/golden.ts';
 import * as commandLog from '../../src/commands/log/command-log.queries.ts';
 import * as history from '../../src/commands/command-history.queries.ts';
@@ -17,9 +13,6 @@ import * as commands from '../../src/commands/command.queries.ts';
 import * as pending from '../../src/commands/pending.queries.ts';
 import * as wake from '../../src/commands/poll/wake.queries.ts';
 import type { Db } from '../../src/db/db.ts';
-import { postgresDialect, sqliteDialect } from '../../src/db/dialect.ts';
-import { IdPlugin } from '../../src/db/id-plugin.ts';
-import type { Tables } from '../../src/db/tables.ts';
 import { RESOLVED_BY_ABSENCE } from '../../src/findings/finding.machine.ts';
 import * as findings from '../../src/findings/findings.queries.ts';
 import * as inventory from '../../src/findings/inventory.queries.ts';
@@ -38,6 +31,8 @@ import * as keyScopes from '../../src/keys/key-scopes.queries.ts';
 import * as keys from '../../src/keys/keys.queries.ts';
 import * as scans from '../../src/scans/scan-session.queries.ts';
 import * as runners from '../../src/keys/runner.queries.ts';
+import { BACKENDS } from '../harness.ts';
+import { recorded, withSqlitePlans } from './plans.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
 const ANALYSIS = { tool: 'tool', category: '' };
@@ -302,45 +297,27 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
     frame.saveAssetFacts(db, [{ tenant_id: ID, id: ID, attributes: '{}', attributes_at: 1, criticality: null }]),
 };
 
-const DIALECTS = {
-  sqlite: { dialect: sqliteDialect, plugins: [new IdPlugin()] },
-  postgres: { dialect: postgresDialect, plugins: [] },
-};
-
-for (const [name, { dialect, plugins }] of Object.entries(DIALECTS)) {
-  test(`the SQL that ${name} gets is the checked-in one`, async () => {
+for (const backend of BACKENDS) {
+  test(`the SQL that ${backend} gets is the checked-in one`, async () => {
     const parts: string[] = [];
     for (const [title, run] of Object.entries(QUERIES)) {
-      const texts: string[] = [];
-      const make: Dialect = dialect(() => new DummyDriver());
-      const db = new Kysely<Tables>({
-        dialect: make,
-        log: (event) => void texts.push(event.query.sql),
-      });
-      await run(plugins.reduce<Db>((scoped, plugin) => scoped.withPlugin(plugin), db));
+      const texts = (await recorded(backend, run)).map((query) => query.sql);
       parts.push(`-- ${title}\n${texts.join('\n')}\n`);
     }
-    golden(fileURLToPath(new URL(`./${name}.sql`, import.meta.url)), parts.join('\n'));
+    golden(fileURLToPath(new URL(`./${backend}.sql`, import.meta.url)), parts.join('\n'));
   });
 }
 
-test('every query on SQLite is planned as checked in, by an index where there is one', () => {
-  const migration = new URL('../../migrations/sqlite/0001_start.sql', import.meta.url);
-  const directory = mkdtempSync(join(tmpdir(), 'muster-plans-'));
-  const file = join(directory, 'plans.db');
-  const made = new DatabaseSync(file);
-  made.exec(readFileSync(migration, 'utf8'));
-  made.close();
-  // Opened anew: statistics are read with the schema.
-  const db = new DatabaseSync(file);
-  const plans = readFileSync(new URL('./sqlite.sql', import.meta.url), 'utf8')
-    .split('\n')
-    .map((line) => {
-      if (line === '' || line.startsWith('-- ')) return line;
-      const steps = db.prepare(`explain query plan ${line}`).all();
-      return steps.map((step) => `  ${String(step['detail'])}`).join('\n');
-    });
-  db.close();
-  rmSync(directory, { recursive: true });
-  golden(fileURLToPath(new URL('./sqlite-plans.txt', import.meta.url)), plans.join('\n'));
+test('every query on SQLite is planned as checked in, by an index where there is one', async () => {
+  await withSqlitePlans((stepsOf) => {
+    const plans = readFileSync(new URL('./sqlite.sql', import.meta.url), 'utf8')
+      .split('\n')
+      .map((line) => {
+        if (line === '' || line.startsWith('-- ')) return line;
+        return stepsOf(line)
+          .map((step) => `  ${step}`)
+          .join('\n');
+      });
+    golden(fileURLToPath(new URL('./sqlite-plans.txt', import.meta.url)), plans.join('\n'));
+  });
 });

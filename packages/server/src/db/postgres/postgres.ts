@@ -19,6 +19,7 @@ import { batchOf, postgresDialect } from '../dialect.ts';
 import { assertId } from '../../lib/id-bytes.ts';
 import { Lifetime } from '../lifetime.ts';
 import { HINT_CHANNEL, listenTo } from './listen.ts';
+import { requireServerVersion } from './server-version.ts';
 import type { Tables } from '../tables.ts';
 import { SharingDriver } from '../sharing-driver.ts';
 import { type OpenTransaction, runTogether, runTransaction } from '../transaction.ts';
@@ -60,7 +61,7 @@ const SCOPES_MAX = 1_000;
 
 const SYSTEM = '*';
 
-/** Opens a pool and checks that the server answers. */
+/** Opens a pool and checks that the server answers and is new enough. */
 export async function openPostgres(
   data: PostgresWorkerData,
   onEvent: (event: DatabaseEvent) => void,
@@ -88,6 +89,7 @@ export async function openPostgres(
   pool.on('error', () => {});
   const database = new PostgresDatabase(pool, data, onEvent);
   try {
+    await requireServerVersion(database.system());
     await warnOfBypass(database.system(), onEvent);
   } catch (error) {
     await pool.end();

@@ -80,6 +80,8 @@ export class WriteQueue {
   readonly #waiting: Transaction[] = [];
   readonly #idle: NodeJS.Timeout;
   #active: Transaction | null = null;
+  /** When the last statement of a transaction ended. */
+  #answeredAtMs = 0;
   #checkpointTimer: NodeJS.Timeout | undefined;
   #stopped = false;
   #forcedAtPages = CHECKPOINT_FORCED_PAGES;
@@ -98,7 +100,7 @@ export class WriteQueue {
     this.#connection = connection;
     this.#clock = clock;
     this.#idle = setTimeout(() => {
-      if (this.#active !== null) this.#abandon(this.#active);
+      if (this.#active !== null) this.#abandonIdle(this.#active);
       onIdleTimeout();
     }, TRANSACTION_IDLE_MS).unref();
   }
@@ -189,6 +191,7 @@ export class WriteQueue {
       }
       transaction.client.replies.push(this.#step(transaction, job));
     }
+    this.#answeredAtMs = this.#clock.monotonicMs();
   }
 
   #step(transaction: Transaction, job: Statement): Reply {
@@ -222,6 +225,13 @@ export class WriteQueue {
     this.#rollback();
     if (job.op === 'rollback') return done(job.id);
     return failed(job.id, new Error('the transaction failed before: it was rolled back'));
+  }
+
+  /** After a statement that took long the timer is due before its owner can have heard of the end: that is no silence. */
+  #abandonIdle(transaction: Transaction): void {
+    const silentMs = this.#clock.monotonicMs() - this.#answeredAtMs;
+    if (silentMs >= TRANSACTION_IDLE_MS) this.#abandon(transaction);
+    else this.#idle.refresh();
   }
 
   #abandon(transaction: Transaction): void {
