@@ -1,6 +1,8 @@
-// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but what its slices
-// and batches would write is only counted, the transaction that finds its scopes is undone, and it ends as end.ts says.
-// Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
+// A dry run (POST /ingest/validate): a report becomes the receipt that it would get, and nothing of
+// it is applied. The path is that of a real upload with three differences: the writes of slices and
+// batches are only counted, the transaction that finds the scopes is rolled back, and the upload
+// ends by end.ts. A dry run holds no scope, so another upload of the same scope may change the
+// answer while it is made. Called by ingest.ts.
 
 import type { Database, Db } from '../db/db.ts';
 import { countsComponents, resolveComponents } from './inventory/components.ts';
@@ -110,7 +112,7 @@ class Undone<T> extends Error {
   }
 }
 
-/** What `body` returns; what it wrote is rolled back. */
+/** Returns what `body` returns, and rolls back what it wrote. */
 async function undone<T>(
   database: Database,
   tenantId: string,

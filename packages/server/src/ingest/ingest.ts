@@ -1,7 +1,8 @@
-// The story of one claimed upload: read its inventory, judge every item, match, write in batches, finish. The document is read
-// as a stream, once for its inventory and once for each pass over its items, and never held. After a crash at any step the
-// next claim goes on where committed batches end; the receipt is the sum of what the batches counted. Every write is
-// guarded by the lease, so a worker that lost it can't write a second time. Called by ingest.worker.ts.
+// The story of one claimed upload: open the report, index every item, then refuse, dry-run or apply
+// the report; applying means match, write in batches, finish. The document is read as a stream,
+// several times, and is never held as a whole. After a crash at any step the next claim goes on
+// where the committed batches end, and the receipt is the sum of what batches counted. The lease
+// guards every write: a worker that lost it can't write. Called by ingest.worker.ts.
 
 import { limits } from '@muster/contract/plain';
 import type { Absence } from './reconcile/absence.ts';
@@ -56,7 +57,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   let shown: ShownOfReport = {};
   try {
-    // Scopes that an earlier try took, and that nobody took since, are held from here on: whoever wants one finds it busy.
+    // From here on this upload holds again the scopes that an earlier try took, unless somebody
+    // took them since: another upload that wants one finds it busy.
     await holdLease(deps, db, upload, {});
     const opened = await openReport(deps, upload, source);
     shown = shownOf(upload, opened);
@@ -86,7 +88,10 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   }
 }
 
-/** What is known as soon as the inventory was read. A refused report belongs to its command, too: its runner finishes it. */
+/**
+ * What an upload shows of its report as soon as the report is open. The command belongs to a
+ * refused report, too: the runner of the report finishes it.
+ */
 const shownOf = (upload: UploadRow, { document, report }: Reading): ShownOfReport => ({
   decoded_bytes: document.decodedBytes,
   tool: toolOf(report),
@@ -154,7 +159,10 @@ async function applyReport(
   });
 }
 
-/** What could not be used stays to be looked at, whether the report is accepted or refused. */
+/**
+ * Stores the rejected items, so that operators can look at them whether the report is accepted or
+ * refused.
+ */
 async function storeRejections(
   deps: IngestDeps,
   upload: UploadRow,

@@ -1,5 +1,6 @@
-// The thread that processes uploads: claims one after the other and sees each to its end. Started by workers.ts with
-// keys and a database of its own; told to wake or to stop; tells what became of each upload.
+// The thread that processes uploads: it claims one after the other and sees each to its end. The
+// main thread starts it with keys and a database connection of its own, and tells it to wake or to
+// stop. The thread tells the main thread what became of each upload.
 
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -15,7 +16,10 @@ import { retryOrFail } from './finish/retry.ts';
 import type { FromWorker, IngestWorkerData, Probe, ToWorker } from './queue/worker-messages.ts';
 import { type UploadRow } from './store/upload.queries.ts';
 
-/** Without a wake-up (another node received it, or a retry is due) the queue is looked at this often. */
+/**
+ * How often the queue is looked at without a wake-up: another node may have received an upload, or
+ * a retry may be due.
+ */
 const LOOK_MS = 1000;
 
 const port = present(parentPort, 'the parent of the ingest worker');
@@ -88,7 +92,10 @@ async function one(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Pr
   }
 }
 
-/** A database that is away comes back: until then nothing else could be done here either. */
+/**
+ * Gives the upload back for a retry, as often as it takes: while the database is away nothing else
+ * can be done here.
+ */
 async function giveBack(
   deps: IngestDeps,
   upload: UploadRow,
@@ -106,16 +113,20 @@ async function giveBack(
   }
 }
 
-/** Lost or full: then no upload can be processed. Slow statements and locks may be the upload's own doing. */
+/**
+ * True when the connection is lost or the disk is full: then no upload can be processed. A slow
+ * statement or a lock may be the upload's own doing.
+ */
 function isAway(error: unknown): boolean {
   const kind = dbFailure(error)?.kind;
   return kind === 'connection' || kind === 'full' || kind === 'disk';
 }
 
-/** Of 20 levels: enough that requests and the writer go first when the processor is short. */
+/** 10 of 20 levels: enough that requests and the writer go first when the processor is short. */
 const NICE = 10;
 
-// On Linux a priority belongs to the thread that sets it; elsewhere it would slow the whole process.
+// On Linux a priority belongs to the thread that sets it; elsewhere it would slow the whole
+// process.
 if (process.platform === 'linux') setPriority(NICE);
 
 const database = await openInWorker(data.database);
