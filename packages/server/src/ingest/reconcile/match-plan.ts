@@ -1,6 +1,8 @@
-// What becomes of every finding of a report, decided before anything is written: which repeat another, which batch writes
-// them, which stored finding each is, and what a ref had that none of them is. Stored findings are read page by page into
-// columns, those of many small scopes together; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
+// The match plan: what becomes of every finding of a report, decided before the findings are
+// written. It says which findings repeat another one, which batch writes each, which stored finding
+// each is, and which stored findings are absent. Stored findings are read page by page into
+// columns, and a whole upload is matched at once (match.rules.ts). Called by ingest.ts and
+// dry-run.ts.
 
 import { limits } from '@muster/contract/plain';
 import { type Absence, absencesIn, isWhole, NO_ABSENCE } from './absence.ts';
@@ -16,16 +18,22 @@ import { sliced } from '../lease/slices.ts';
 import { StoredFindings } from './stored-findings.rules.ts';
 import type { ItemIndex } from '../index/item-index.rules.ts';
 
-/** Stored findings read in one statement: half a megabyte, in which the database's thread is busy for some 10 ms. */
+/**
+ * Stored findings read in one statement: half a megabyte, which keeps the thread of the database
+ * busy for some 10 ms.
+ */
 const PAGE_ROWS = 2000;
 
-/** The number of a batch for findings that repeat another one of their report: none; those of batches begin with 1. */
+/**
+ * The batch of a finding that no batch writes, because it repeats another one of its report.
+ * Numbers of batches begin with 1.
+ */
 export const NO_BATCH = -1;
 
-/** What may have moved takes some 400 bytes each while it is matched. */
+/** The most findings that are looked at for moves: each takes some 400 bytes meanwhile. */
 export const MOVED_MAX = 100_000;
 
-/** The stored row of a finding that isn't stored yet. */
+/** Stands for the stored row of a finding that isn't stored yet. */
 const NEW = -1;
 
 export interface Matching {
@@ -44,7 +52,7 @@ export class Plan {
   readonly #round: number | null;
   readonly #storedRow: Int32Array;
   readonly #by: Uint8Array;
-  /** The drafts, and the stored findings, that have no partner; both by marks. */
+  /** Marks of the drafts and of the stored findings that have no partner. */
   readonly #left: { readonly drafts: Uint8Array; readonly stored: Uint8Array };
   readonly #opened: ReadonlyMap<number, number>;
 
@@ -67,7 +75,7 @@ export class Plan {
     this.#opened = openedBy(committed);
   }
 
-  /** By the destinations of the round what is absent from each. */
+  /** What is absent at each destination of the round. */
   absences(): ReadonlyMap<Destination, Absence> {
     const absences = absencesIn(this.#stored, this.#left.stored, this.#opened);
     const ofRound = [...this.#destinations.all.entries()].filter(([, destination]) =>
@@ -78,7 +86,10 @@ export class Plan {
     );
   }
 
-  /** Matches what equal evidence has left over, where there is something on both sides. */
+  /**
+   * Matches findings that equal evidence left without a partner, where there are such on both
+   * sides.
+   */
   async matchMoved(db: Db, again: Rereading): Promise<void> {
     const { drafts, rows } = this.#leftOnBothSides();
     if (rows.length === 0) return;
@@ -104,8 +115,9 @@ export class Plan {
   }
 
   /**
-   * Marks of drafts, and rows of stored findings, of the destinations that have some of both. Only where what isn't in the report is
-   * known to be gone can it have moved; a late upload may know something by where it was before it moved.
+   * Marks of drafts, and rows of stored findings, at destinations that have some of both left over.
+   * A stored finding can have moved only where absence from the report means that it is gone. A
+   * late upload takes part, too: it may know a finding by its place before a move.
    */
   #leftOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
     const stored = this.#stored;
@@ -138,13 +150,13 @@ export class Plan {
     this.#by[row] = BY.indexOf(by);
   }
 
-  /** The number of the batch that writes a finding; NO_BATCH where this plan has nothing to do with it. */
+  /** The number of the batch that writes a finding; NO_BATCH when this plan doesn't write it. */
   batchOf(row: number): number {
     const destination = this.#destinations.all[this.#destinationOf(row)] as Destination;
     return isOf(destination, this.#round) ? this.#batches.at(row) : NO_BATCH;
   }
 
-  /** Where a finding goes, and which stored one it is. */
+  /** The destination of a finding, and the stored finding that it is. */
   of(row: number): Matching {
     const number = this.#destinationOf(row);
     const storedRow = this.#storedRow[row] as number;
@@ -161,10 +173,12 @@ export class Plan {
   }
 
   /**
-   * Matches what isn't written yet. Returns marks of what is left on either side; what is written isn't left.
+   * Matches the findings that aren't written yet. Returns marks of those without a partner, on
+   * either side; written findings are not among them.
    *
-   * Where a later upload has seen since what this one wrote, that can't be told from what others left: then all is matched once
-   * more. Of very many equal items some may be taken for ones that are written already; the later upload, or the next, has them.
+   * A later upload may since have seen what this one wrote. Its findings can't be told from those
+   * of others then, so all findings are matched once more. Of very many equal items, some may then
+   * be taken for ones that are written already; the later upload, or the next one, has them.
    */
   #match(committed: ReadonlyMap<number, string>): { drafts: Uint8Array; stored: Uint8Array } {
     const stored = this.#stored;
@@ -182,9 +196,9 @@ export class Plan {
     for (let row = 0; row < evidence.length; row += 1) {
       const batch = this.batchOf(row);
       if (batch === NO_BATCH) continue;
-      // What this upload wrote before it was interrupted takes no part.
+      // Findings that this upload wrote before it was interrupted take no part.
       if (committed.has(batch)) written += 1;
-      // Of a scope that holds nothing everything is new.
+      // In a scope without stored findings every finding is new.
       else if (holds[this.#destinationOf(row)] === 1) open[row] = 1;
     }
     if (ownRows < written) {
@@ -202,7 +216,7 @@ export class Plan {
   }
 }
 
-/** What committed batches opened, by destination. */
+/** The sums of `opened` of the committed batches, by destination. */
 function openedBy(committed: ReadonlyMap<number, string>): ReadonlyMap<number, number> {
   const sums = new Map<number, number>();
   for (const counts of committed.values()) {
@@ -219,8 +233,9 @@ const isOf = (destination: Destination, round: number | null): boolean =>
   round === null || destination.round === round;
 
 /**
- * Reads the scopes of the destinations of one round and matches. `committed`: batches that an earlier try wrote. Without a round
- * all destinations are matched against what is stored now, for a dry run: it writes nothing that a later round could know.
+ * Reads the scopes of the destinations of one round and matches. `committed`: the batches that an
+ * earlier try wrote. Without a round all destinations are matched against what is stored now; that
+ * is for a dry run, which writes nothing that a later round could find.
  */
 export async function makePlan(
   db: Db,
@@ -243,7 +258,10 @@ export async function makePlan(
   return plan;
 }
 
-/** Batches round by round in the order of the document, whatever the destinations: the same for every try of an upload. */
+/**
+ * The batch of each row, numbered round by round in the order of the document, whatever the
+ * destinations: every try of an upload gets the same batches.
+ */
 function batchesOf(itemIndex: ItemIndex, destinations: Destinations): GrowingInts {
   const repeats = itemIndex.foldRepeats(destinations.ofGroup);
   const roundOf = (row: number): number =>
@@ -252,7 +270,8 @@ function batchesOf(itemIndex: ItemIndex, destinations: Destinations): GrowingInt
   repeats.forEach((repeat, row) => {
     if (repeat === 0) rows[roundOf(row)] = (rows[roundOf(row)] ?? 0) + 1;
   });
-  // The number of the first batch of each round, and how many rows of it have been given theirs.
+  // The number of the first batch of each round, and how many rows of each round have a batch so
+  // far.
   const firsts: number[] = [];
   let next = 1;
   for (const count of rows) {
@@ -271,13 +290,19 @@ function batchesOf(itemIndex: ItemIndex, destinations: Destinations): GrowingInt
   return batches;
 }
 
-/** How many rounds the destinations take: one, unless a report has several refs of one asset. */
+/**
+ * The number of rounds that the destinations take: one, unless a report has several refs of one
+ * asset.
+ */
 export const roundsOf = (destinations: Destinations): number =>
   destinations.all.reduce((most, destination) => Math.max(most, destination.round + 1), 1);
 
 type NumberedSite = readonly [number, Destination];
 
-/** What the scopes of a round hold. Those that differ in their assets only are read together: there may be very many. */
+/**
+ * The findings that the scopes of a round hold. Scopes that differ only in their assets are read
+ * together, because there may be very many of them.
+ */
 async function readStored(
   db: Db,
   destinations: Destinations,
@@ -294,7 +319,10 @@ async function readStored(
   return stored;
 }
 
-/** Of several scopes more than a page is read in halves, of one page by page. */
+/**
+ * Reads one scope page by page. When several scopes hold more than a page, each half of them is
+ * read by itself.
+ */
 async function readScopes(
   db: Db,
   destinations: readonly NumberedSite[],

@@ -1,6 +1,6 @@
-// The last pass: the items again, written in batches in the order of the document, one small transaction each, which also
-// stores what the batch counted. Items that are stored already just as they were sent aren't read again. Committed
-// batches are passed over after a crash.
+// The last pass: the items are read again, in the order of the document, and written in batches.
+// Each batch is one small transaction, which also stores what the batch counted. An item that is
+// stored just as it was sent isn't parsed again. After a crash committed batches are passed over.
 
 import type { Db } from '../../db/db.ts';
 import { parseItem } from '../document/parse.decode.ts';
@@ -39,26 +39,29 @@ import { DETAIL_UNREADABLE, type ReaderDefects } from '../index/reader-defects.t
 import type { UploadRow } from '../store/upload.queries.ts';
 import { insertBatch } from '../store/upload-work.queries.ts';
 
-/** Everything that was found out about an upload before its items are written. */
+/** What was found out about an upload before its items are written. */
 export interface Judged {
   readonly report: Report;
   readonly itemIndex: ItemIndex;
   readonly plan: Plan;
   readonly raws: RawHashes;
   readonly secretKey: Buffer;
-  /** Batches that an earlier try wrote. */
+  /** The batches that an earlier try wrote. */
   readonly committed: ReadonlyMap<number, string>;
 }
 
-/** Where the items of a report go, in order; `itemsDone`: items of the document up to here. */
+/**
+ * Takes the items of a report, in order. `itemsDone`: the number of items of the document up to
+ * here.
+ */
 export interface Sink {
   add(batch: number, item: Matched, itemsDone: number): Promise<void>;
   end(itemsDone: number): Promise<void>;
 }
 
 /**
- * Hands the items that `pieces` brings, which are those of the itemIndex in the same order, to `sink`. Returns what reading
- * their details had to tolerate.
+ * Hands items to `sink`. `pieces` brings the items of the item index in the same order. Returns the
+ * warnings of reading the details of the items.
  */
 export async function readItems(
   judged: Judged,
@@ -84,7 +87,10 @@ export async function readItems(
   return pass.warnings;
 }
 
-/** One item beside the stored finding that it is. `isWritten`: an earlier try wrote it; it is read for its warnings. */
+/**
+ * One item beside the stored finding that it was matched with. `isWritten`: an earlier try wrote
+ * the item, and it is read for its warnings alone.
+ */
 function matchedItem(
   { itemIndex, plan, raws, secretKey }: Judged,
   pass: ItemPass,
@@ -105,13 +111,13 @@ function matchedItem(
     const stored: Compared = { state, sameEvidence: true };
     return { ...common, stored, content: null, evidence: Buffer.alloc(0) };
   }
-  // The first pass has noted everything but what the details had to tolerate.
+  // The first pass has the warnings of everything but the details.
   const value = parseItem(item.bytes);
   const read = pass.warnings.quietly(() => pass.read(value, item.list, item.index));
   assert(read.outcome === 'finding', 'an item reads the same in every pass');
   const before = pass.warnings.taken;
   const content = readContent(read.draft, pass.warnings, defects);
-  // An item that had something to tell is read in every upload, so that every receipt tells it.
+  // An item with warnings is read in every upload, so that every receipt tells them.
   const told = pass.warnings.taken === before ? raw : null;
   const packed = evidence.pack(row, told, movedOf(read.draft, secretKey));
   if (matching.row === null) return { ...common, stored: null, content, evidence: packed };
@@ -127,7 +133,10 @@ function matchedItem(
   return { ...common, stored: compared, content, evidence: packed };
 }
 
-/** With what the finding page shows; without it where reading that fails: by now the item is counted as a finding. */
+/**
+ * The content with what the finding page shows. When that can't be read the content goes without
+ * it, because the item is counted as a finding already.
+ */
 function readContent(draft: FindingDraft, warnings: Warnings, defects: ReaderDefects): Content {
   try {
     return contentOf(draft);
@@ -139,7 +148,10 @@ function readContent(draft: FindingDraft, warnings: Warnings, defects: ReaderDef
   }
 }
 
-/** The bytes are those that were stored last time, and read the same; only the time changes. */
+/**
+ * True when the item has the bytes that were stored last time, reads the same, and leaves the
+ * status: then only the time changes.
+ */
 function isStoredAsSent(
   itemIndex: ItemIndex,
   row: number,
@@ -164,12 +176,13 @@ export async function rowsOf(
 }
 
 /**
- * Batches under way at once: one that is written, one that waits at the writer, one whose commit is on its way back.
- * They commit one after the other; a gap that a failure leaves is found by the next claim.
+ * The most batches under way at once: one is written, one waits at the writer, the commit of one is
+ * on its way back. Batches commit one after the other; the next claim finds a gap that a failure
+ * leaves.
  */
 const BATCHES_IN_FLIGHT = 3;
 
-/** Collects items into batches and writes them, a few at a time. */
+/** Collects items into batches and writes the batches, a few at a time. */
 export class BatchWriter implements Sink {
   readonly #deps: IngestDeps;
   readonly #upload: UploadRow;
@@ -203,7 +216,7 @@ export class BatchWriter implements Sink {
     if (this.#inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(this.#inFlight);
     const writing = writeBatch(this.#deps, this.#upload, this.#batch, rows, itemsDone);
     this.#inFlight.add(writing);
-    // A failure is thrown by the next race or by the last wait; this only keeps the set small.
+    // The next race or the last wait throws a failure; this only keeps the set small.
     writing.then(
       () => this.#inFlight.delete(writing),
       () => {},
@@ -244,7 +257,8 @@ async function writeBatch(
       ]);
     });
   } catch (error) {
-    // The guard refuses a batch of an upload that isn't ours any more: this says which it was.
+    // The guard refuses the batch of an upload that this worker no longer holds: holdLease tells
+    // whether that was the reason.
     await holdLease(deps, deps.database.tenant(tenantId), upload, {});
     throw error;
   }
