@@ -1,37 +1,38 @@
-// Which findings that equal evidence has left over are the same after all: the same content in another file, or something
-// else on the nearest line of the same file (contract §6). Pure, and of no matter of the order of the document. Taking
-// matched pairs out of both sides changes no other pair, as in match.rules.ts. Called by moved-findings.ts.
+// Matches findings that equal evidence has left over: the same content in another file, or a
+// finding of the same rule on the nearest line of the same file (contract §6). Pure, and
+// independent of the order of the document. Taking a matched pair out of both sides changes no
+// other pair, as in match.rules.ts. Called by match-plan.ts.
 
 import { pairByLines, type Placed } from './match.rules.ts';
 
 /** A finding of a report, or a stored one, that has no partner yet. */
 export interface Loose extends Placed {
-  /** Only those of one destination meet. */
+  /** Only findings of one destination are paired. */
   readonly destination: number;
-  /** Puts those on one line into an order that is no matter of chance. */
+  /** Orders findings on one line, so that chance doesn't. */
   readonly tie: string;
-  /** The text of movedOf; null where it has none. */
+  /** The text of movedOf; null when there is none. */
   readonly moved: string | null;
-  /** What folder and file together are called, and the file alone, as hashes. */
+  /** Hashes of two names: that of folder and file together, and that of the file alone. */
   readonly names: readonly [string, string];
-  /** The rule of a defect in code with its file, as a hash; null where the line says nothing. */
+  /** A hash of the rule and the file of a defect in code; null when its line says nothing. */
   readonly inFile: string | null;
-  /** So many lines it may be away from where it was. */
+  /** The most lines that it may be away from its old line. */
   readonly reach: number;
 }
 
 type Pair = (draft: Loose, found: Loose) => void;
 
-/** Those of one key, in the order of their lines. */
+/** Pairs findings of one key, which are in the order of their lines. */
 type PairUp = (drafts: readonly Loose[], stored: readonly Loose[], pair: Pair) => void;
 
 const byLines: PairUp = (drafts, stored, pair) => {
   for (const [draft, found] of pairByLines(drafts, stored, true)) pair(draft, found);
 };
 
-/** The nearest of all first, each once, within the reach of both. */
+/** Pairs the nearest of all first, each once, within the reach of both. */
 const byNearness: PairUp = (drafts, stored, pair) => {
-  // By reach and line, the first one last.
+  // Stored findings by reach and line; the first one is last, where `pop` takes it.
   const waiting = new Map<string, Loose[]>();
   for (const one of stored.toReversed()) {
     const key = `${one.reach} ${one.line}`;
@@ -58,7 +59,10 @@ const byNearness: PairUp = (drafts, stored, pair) => {
   }
 };
 
-/** What both have to have in common, the strongest first; null: it can't be known again that way. */
+/**
+ * What two findings must have in common, the strongest first; null: the finding can't be paired
+ * that way.
+ */
 const TIERS: readonly (readonly ['moved' | 'nearest', (one: Loose) => string | null, PairUp])[] = [
   ['moved', ({ moved, names }) => moved && `${moved} ${names[0]}`, byLines],
   ['moved', ({ moved, names }) => moved && `${moved} ${names[1]}`, byLines],
@@ -66,7 +70,10 @@ const TIERS: readonly (readonly ['moved' | 'nearest', (one: Loose) => string | n
   ['nearest', ({ inFile }) => inFile, byNearness],
 ];
 
-/** Calls `pair` for every draft that is a stored finding, with both rows and why; the others are new. */
+/**
+ * Pairs drafts with stored findings: calls `pair` with both rows and the way. A draft without a
+ * call is new.
+ */
 export function matchMoved(
   drafts: readonly Loose[],
   stored: readonly Loose[],
@@ -87,7 +94,7 @@ export function matchMoved(
   }
 }
 
-/** Those that have the key, each group in the order of their lines. */
+/** The findings that have the key, in groups, each in the order of its lines. */
 function grouped(
   all: readonly Loose[],
   keyOf: (one: Loose) => string | null,
