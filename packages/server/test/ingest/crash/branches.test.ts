@@ -1,5 +1,5 @@
-// One log with runs on several branches of one repository, on both databases: a defect that several of them have is one
-// finding, present on each.
+// One log with runs on several branches of one repository, on both databases: a defect that several
+// of them have is one finding, present on each.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
