@@ -1,4 +1,5 @@
-// Who is next (fairness.rules.ts): tenants by what they have in work, then in turn; within a tenant runners likewise.
+// Whose upload is next (fairness.rules.ts): tenants by what they have in work, then in turn; the
+// runners of a tenant likewise.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +16,7 @@ const flow = (tenant: string, runner: string, more: Partial<UploadFlow> = {}): U
 
 const names = (flows: readonly UploadFlow[]): string[] => flows.map(({ runner_id: id }) => id);
 
-/** Serves whoever is next `count` times; what waits never ends. */
+/** Serves whoever is next `count` times, as if their uploads never came to an end. */
 function serve(flows: readonly UploadFlow[], count: number): string[] {
   const turns = new Turns();
   return Array.from({ length: count }, () => {

@@ -1,5 +1,6 @@
-// Findings whose file was renamed or whose code was edited are the same findings, on both databases: they keep their ids,
-// their decisions and their past. What merely looks alike is not merged with them.
+// Findings whose file was renamed or whose code was edited are the same findings, on both
+// databases: they keep their ids, their decisions and their past. A finding that merely looks alike
+// is not merged with them.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -66,7 +67,7 @@ for (const backend of BACKENDS) {
       format: 'sarif' | 'ctis',
       context: Fields = {},
     ) => {
-      // The same again is a new sighting, not the answer to the first one.
+      // Later the same bytes are a new upload, and not a repeat of the first one.
       stage.clock.advance(limits.lostAnswerMs + 1);
       const id = await receive(stage, caller, format, document, {
         repositoryUrl: REPOSITORY,
@@ -372,7 +373,7 @@ for (const backend of BACKENDS) {
       const { created } = await tell(caller, report('app'), 'ctis');
       assert.equal(created, 2);
       const moved = await tell(caller, report('service'), 'ctis');
-      // Of the secret only a mask is known.
+      // Only a mask of the secret is known.
       assert.deepEqual(moved, { ...none, changed: 1, created: 1, resolved: 1 });
     });
   });
