@@ -1,4 +1,4 @@
-// Which items of one report are the same item, and which of them counts: that is no matter of their order.
+// Which items of one report are the same item, and which one of them counts, whatever their order.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
