@@ -34,12 +34,12 @@ port.on('message', (message: ToWorker) => {
 
 const tell = (message: FromWorker): void => port.postMessage(message);
 
-function fault(uploadId: string | null, error: unknown): void {
+function tellFault(uploadId: string | null, error: unknown): void {
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   tell({ kind: 'fault', uploadId, message, stack: stack ?? '' });
 }
 
-async function work(database: Database, probe: Probe | null): Promise<void> {
+async function workUntilStopped(database: Database, probe: Probe | null): Promise<void> {
   const deps: IngestDeps = {
     database,
     clock,
@@ -50,28 +50,28 @@ async function work(database: Database, probe: Probe | null): Promise<void> {
     onDefect: (defect) => tell({ kind: 'defect', ...defect }),
   };
   const turns = new Turns();
-  if (data.servedLast !== null) turns.note(data.servedLast);
+  if (data.servedLast !== null) turns.served(data.servedLast);
   while (!stopping) {
     wake = new AbortController();
     const { signal } = wake;
-    const upload = await claim(database, turns);
+    const upload = await claimOrPause(database, turns);
     if (upload === undefined) await clock.sleep(LOOK_MS, signal);
-    else await one(deps, upload, probe);
+    else await processOne(deps, upload, probe);
   }
 }
 
-async function claim(database: Database, turns: Turns): Promise<UploadRow | undefined> {
+async function claimOrPause(database: Database, turns: Turns): Promise<UploadRow | undefined> {
   try {
     await clock.align();
     return await claimNext({ database, clock, holder: data.holder, turns });
   } catch (error) {
-    fault(null, error);
+    tellFault(null, error);
     await clock.sleep(LOOK_MS);
     return undefined;
   }
 }
 
-async function one(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Promise<void> {
+async function processOne(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Promise<void> {
   const startedMs = clock.monotonicMs();
   const ended = (outcome: string): void =>
     tell({
@@ -87,8 +87,8 @@ async function one(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Pr
     probe?.(upload);
     ended(await processUpload(deps, upload));
   } catch (error) {
-    fault(upload.id, error);
-    ended(await giveBack(deps, upload, isAway(error) ? 'unavailable' : 'error'));
+    tellFault(upload.id, error);
+    ended(await giveBack(deps, upload, isDatabaseAway(error) ? 'unavailable' : 'error'));
   }
 }
 
@@ -105,7 +105,7 @@ async function giveBack(
     try {
       return await retryOrFail(deps, upload, why);
     } catch (error) {
-      fault(upload.id, error);
+      tellFault(upload.id, error);
       if (stopping) return 'lost';
       await clock.sleep(LOOK_MS, wake.signal);
       tell({ kind: 'progress' });
@@ -117,7 +117,7 @@ async function giveBack(
  * True when the connection is lost or the disk is full: then no upload can be processed. A slow
  * statement or a lock may be the upload's own doing.
  */
-function isAway(error: unknown): boolean {
+function isDatabaseAway(error: unknown): boolean {
   const kind = dbFailure(error)?.kind;
   return kind === 'connection' || kind === 'full' || kind === 'disk';
 }
@@ -135,7 +135,7 @@ tell({ kind: 'ready' });
 try {
   const { probe = null } =
     data.probe === null ? {} : ((await import(data.probe)) as { probe?: Probe });
-  await work(database, probe);
+  await workUntilStopped(database, probe);
 } finally {
   await database.close();
   port.close();

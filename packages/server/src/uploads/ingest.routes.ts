@@ -39,7 +39,7 @@ type IngestEndpoint =
   | typeof endpoints.validateReport;
 
 /** What a route says about the documents that it takes. */
-interface Kind {
+interface Intake {
   readonly format: 'auto' | 'sarif';
   readonly dryRun: boolean;
 }
@@ -49,9 +49,9 @@ export function ingestRoutes(
   gate: Gate<Caller>,
   deps: IngestRoutesDeps,
 ): void {
-  const upload = (endpoint: IngestEndpoint, kind: Kind): void => {
+  const upload = (endpoint: IngestEndpoint, intake: Intake): void => {
     route(app, gate, endpoint, async ({ caller, query, request }) =>
-      takeUpload(deps, caller, query as Record<string, string>, request, kind),
+      takeUpload(deps, caller, query as Record<string, string>, request, intake),
     );
   };
   upload(endpoints.ingest, { format: 'auto', dryRun: false });
@@ -80,7 +80,7 @@ async function takeUpload(
   caller: RunnerCaller,
   query: Record<string, string>,
   request: FastifyRequest,
-  { format, dryRun }: Kind,
+  { format, dryRun }: Intake,
 ): Promise<Answer<IngestEndpoint>> {
   const { headers } = request;
   const startedMs = deps.clock.monotonicMs();
@@ -137,7 +137,7 @@ function answerOf(
   row: UploadRow,
   received: Received,
   wish: WaitWish,
-  done: 200 | 201,
+  doneStatus: 200 | 201,
 ): Answer<IngestEndpoint> {
   const headers: Record<string, string> = {};
   if (received.replayed) headers['idempotent-replayed'] = 'true';
@@ -145,7 +145,7 @@ function answerOf(
   if (row.state === 'processed' && row.receipt !== null) {
     const body = JSON.parse(row.receipt) as Receipt;
     // The common type of the four endpoints knows only the status that all of them have, 202.
-    return { status: done, headers, body } as unknown as Answer<IngestEndpoint>;
+    return { status: doneStatus, headers, body } as unknown as Answer<IngestEndpoint>;
   }
   if (row.state === 'refused' || row.state === 'failed') throw problemOf(row, headers);
   headers['location'] = `/api/v1/agent/ingest/jobs/${row.id}`;

@@ -25,7 +25,7 @@ export async function claimNext(deps: ClaimDeps): Promise<UploadRow | undefined>
     const leaseUntil = nowMs + limits.uploadLeaseMs;
     const upload = await claimUpload(db, flow, deps.holder, nowMs, leaseUntil);
     if (upload !== undefined) {
-      deps.turns.note(flow);
+      deps.turns.served(flow);
       return upload;
     }
   }

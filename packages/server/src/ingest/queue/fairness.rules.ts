@@ -19,7 +19,7 @@ export class Turns {
     return this.#turns.get(id) ?? 0;
   }
 
-  note(flow: Pick<UploadFlow, 'tenant_id' | 'runner_id'>): void {
+  served(flow: Pick<UploadFlow, 'tenant_id' | 'runner_id'>): void {
     this.#turn += 1;
     for (const id of [flow.tenant_id, flow.runner_id]) {
       this.#turns.delete(id);

@@ -203,7 +203,7 @@ export class IngestWorkers {
       for (const upload of await heldBy(database.system(), holder)) {
         const why = this.#stopping ? 'process_ended' : fault;
         const outcome = await retryOrFail(this.#deps, upload, why);
-        log.warn({ holder, upload_id: upload.id, why, outcome }, 'an upload was set back');
+        log.warn({ holder, upload_id: upload.id, why, outcome }, 'an upload lost its worker');
         this.#awaited.tell(upload.id);
       }
     } catch (error) {

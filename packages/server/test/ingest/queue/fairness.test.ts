@@ -22,7 +22,7 @@ function serve(flows: readonly UploadFlow[], count: number): string[] {
   return Array.from({ length: count }, () => {
     const [next] = inTurn(flows, turns);
     assert.ok(next !== undefined);
-    turns.note(next);
+    turns.served(next);
     return next.runner_id;
   });
 }
@@ -44,7 +44,7 @@ test('the tenant with the fewest in work comes first, whoever’s turn it is', (
     flow('b', '2', { in_work: 0, due_since: 7 }),
     flow('c', '1', { in_work: 0, due_since: 9 }),
   ];
-  turns.note({ tenant_id: 'c', runner_id: 'c.1' });
+  turns.served({ tenant_id: 'c', runner_id: 'c.1' });
   assert.deepEqual(names(inTurn(flows, turns)), ['c.1', 'b.2', 'b.1', 'a.1']);
 });
 
