@@ -61,7 +61,7 @@ export async function dryRun(
   const done: Finished = {
     report,
     itemIndex,
-    account: { ...inventory.account, dependencies: dependencies.counts },
+    inventory: { ...inventory.counts, dependencies: dependencies.counts },
     destinations: destinations.all,
     absences: plan.absences(),
     warnings: [

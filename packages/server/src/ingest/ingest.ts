@@ -16,7 +16,7 @@ import { DocumentSource } from './document/document.ts';
 import type { Report } from './report/report.rules.ts';
 import { isDryRun } from './finish/end.ts';
 import { finish, toolOf } from './finish/finish.ts';
-import { giveUp, type Outcome, endByError } from './finish/fail.ts';
+import { failExhausted, type Outcome, endByError } from './finish/fail.ts';
 import { refuse } from './finish/refuse.ts';
 import {
   isAnyScopeBusy,
@@ -27,7 +27,7 @@ import {
 import { holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease/lease.ts';
 import { makePlan, roundsOf } from './reconcile/match-plan.ts';
 import { openReport, type Reading, indexItems } from './index/reading.ts';
-import { mustRefuse } from './finish/receipt.rules.ts';
+import { tooManyRejected } from './finish/receipt.rules.ts';
 import type { Warnings } from './json/warnings.decode.ts';
 import { RawHashes } from './index/raw-hashes.rules.ts';
 import { insertRejections } from './store/rejection.queries.ts';
@@ -52,7 +52,7 @@ export type { IngestDeps } from './lease/lease.ts';
 export async function processUpload(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
   const db = deps.database.tenant(upload.tenant_id);
   if (upload.attempt - upload.progress_attempt > limits.uploadAttemptsMax) {
-    return await giveUp(deps, upload);
+    return await failExhausted(deps, upload);
   }
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   let shown: ShownOfReport = {};
@@ -68,7 +68,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     const itemIndex = await indexItems(deps, upload, reading);
     itemIndex.takeLists(reading.report.listIndexes);
     if (!isDryRun(upload)) await storeRejections(deps, upload, itemIndex);
-    const tooMuch = mustRefuse(itemIndex.tally, itemIndex.beside);
+    const tooMuch = tooManyRejected(itemIndex.tally, itemIndex.listTally);
     if (tooMuch !== null) {
       const warnings = [
         ...(await warningsOfInventory(deps, upload, reading, itemIndex)),
@@ -145,7 +145,7 @@ async function applyReport(
   await finish(deps, upload, {
     report,
     itemIndex,
-    account: { ...inventory.account, dependencies: dependencies.counts },
+    inventory: { ...inventory.counts, dependencies: dependencies.counts },
     destinations: destinations.all,
     absences,
     warnings: [

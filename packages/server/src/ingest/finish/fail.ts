@@ -9,7 +9,7 @@ import { DocumentRefused } from '../report/report.rules.ts';
 import { end } from './end.ts';
 import { freeScopes } from '../store/scope.queries.ts';
 import { type IngestDeps, LeaseLost, ScopeBusy } from '../lease/lease.ts';
-import { setAsideDetail } from './retry.rules.ts';
+import { failureDetail } from './retry.rules.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 import { type Requeue, requeueUpload, type ShownOfReport } from '../store/upload-work.queries.ts';
 
@@ -22,8 +22,8 @@ const SCOPE_RETRY_MS = 2000;
 export type Outcome = 'processed' | 'refused' | 'failed' | 'requeued' | 'lost';
 
 /** Fails an upload that was tried too often without progress. */
-export async function giveUp(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
-  const problem = { code: 'processing_failed', detail: setAsideDetail(upload.fault) };
+export async function failExhausted(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
+  const problem = { code: 'processing_failed', detail: failureDetail(upload.fault) };
   return await end(deps, upload, 'failed', null, problem);
 }
 

@@ -35,7 +35,7 @@ import { batchCounts, deleteBatches, endUpload } from '../store/upload-work.quer
 export interface Finished {
   readonly report: Report;
   readonly itemIndex: ItemIndex;
-  readonly account: InventoryCounts;
+  readonly inventory: InventoryCounts;
   readonly destinations: readonly Destination[];
   readonly absences: ReadonlyMap<Destination, Absence>;
   /**
@@ -95,7 +95,7 @@ async function endProcessed(
 
 export function receiptOfFinished(
   upload: UploadRow,
-  { report, itemIndex, account, warnings }: Finished,
+  { report, itemIndex, inventory, warnings }: Finished,
   absence: AbsenceCounts,
   written: BatchCounts,
 ): Receipt {
@@ -107,7 +107,7 @@ export function receiptOfFinished(
     tool: toolOf(report),
     tally: itemIndex.tally,
     written,
-    ...account,
+    ...inventory,
     ...absence,
     warnings: told.shown(),
     warningsTotal: told.total,

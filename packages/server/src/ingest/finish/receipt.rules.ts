@@ -15,10 +15,10 @@ import type { BatchCounts } from '../reconcile/batch-counts.rules.ts';
  * assets or dependencies costs the findings beside it nothing, unless that list is most of the
  * report. Decided before anything is written. Returns the counts that refuse the report, or null.
  */
-export function mustRefuse(findings: Received, beside: Received): Received | null {
+export function tooManyRejected(findings: Received, lists: Received): Received | null {
   const all = {
-    received: findings.received + beside.received,
-    rejected: findings.rejected + beside.rejected,
+    received: findings.received + lists.received,
+    rejected: findings.rejected + lists.rejected,
   };
   if (isTooMuch(findings)) return findings;
   return isTooMuch(all) ? all : null;
@@ -97,5 +97,5 @@ export function receiptOf(account: Account): Receipt {
 function assertList(account: Account, list: ListCounts): void {
   if (account.refused) return;
   const sum = list.created + list.updated + list.duplicate + list.rejected;
-  assert(sum === list.received, `a list list does not add up: ${sum} of ${list.received}`);
+  assert(sum === list.received, `a list does not add up: ${sum} of ${list.received}`);
 }

@@ -19,7 +19,7 @@ export const retryAfterMs = (attempt: number): number =>
  * True when the attempt that just ended was the last one: as many in a row as
  * limits.uploadAttemptsMax made no progress.
  */
-export const isPoisonous = (upload: { attempt: number; progress_attempt: number }): boolean =>
+export const isExhausted = (upload: { attempt: number; progress_attempt: number }): boolean =>
   upload.attempt - upload.progress_attempt >= limits.uploadAttemptsMax;
 
 const LAST_TIME: Readonly<Record<UploadFault, string>> = {
@@ -32,7 +32,7 @@ const LAST_TIME: Readonly<Record<UploadFault, string>> = {
 };
 
 /** Why the upload failed, for the sender and for operators; no word of the document. */
-export function setAsideDetail(fault: UploadFault | null): string {
+export function failureDetail(fault: UploadFault | null): string {
   const last = LAST_TIME[fault ?? 'process_ended'];
   return `Processing was tried ${limits.uploadAttemptsMax} times without progress; the last time ${last}.`;
 }

@@ -7,7 +7,7 @@ import type { UploadFault } from '@muster/contract';
 import type { Database } from '../../db/db.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { end } from './end.ts';
-import { isPoisonous, retryAfterMs, setAsideDetail } from './retry.rules.ts';
+import { isExhausted, retryAfterMs, failureDetail } from './retry.rules.ts';
 import { findUpload, type UploadRow } from '../store/upload.queries.ts';
 import { requeueUpload } from '../store/upload-work.queries.ts';
 
@@ -28,8 +28,8 @@ export async function retryOrFail(
   // The upload isn't to blame when the database is away or full, or the server stops: then the
   // attempt doesn't count.
   const attempts = fault === 'unavailable' || fault === 'process_ended' ? 1 : 0;
-  if (attempts === 0 && isPoisonous(upload)) {
-    const problem = { code: 'processing_failed', detail: setAsideDetail(fault) };
+  if (attempts === 0 && isExhausted(upload)) {
+    const problem = { code: 'processing_failed', detail: failureDetail(fault) };
     return await end(deps, upload, 'failed', null, problem);
   }
   // After a stop the next process may claim the upload at once.

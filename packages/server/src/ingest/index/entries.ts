@@ -54,19 +54,19 @@ export type OnDefect = (pointer: string, error: unknown) => Located;
  */
 export function takingEntries<T>(
   reader: ListReader<T>,
-  itemIndex: EntryIndex<T>,
+  listIndex: EntryIndex<T>,
   onDefect: OnDefect,
 ): TakeEntry {
-  const { warnings } = itemIndex;
+  const { warnings } = listIndex;
   return (item) => {
     const { bytes, excess, list, index } = item;
     const pointer = `${list}/${index}`;
-    if (bytes === null) return itemIndex.reject(excessive(pointer, excess), undefined);
+    if (bytes === null) return listIndex.reject(excessive(pointer, excess), undefined);
     warnings.at = pointer;
     const value = valueOf(bytes, item, warnings);
     const entry = guarded(() => reader.read(value, pointer, warnings), pointer, onDefect);
-    if (isLocated(entry)) itemIndex.reject(entry, value);
-    else itemIndex.take(entry, pointer);
+    if (isLocated(entry)) listIndex.reject(entry, value);
+    else listIndex.take(entry, pointer);
   };
 }
 
@@ -95,21 +95,21 @@ export interface EntryAgain<T> {
 /** The entries of one list in a later pass, in the order of the index of that list. */
 export class EntriesAgain<T> {
   readonly #reader: ListReader<T>;
-  readonly #itemIndex: ListIndex;
+  readonly #listIndex: ListIndex;
   readonly #warnings: Warnings;
   #entries = 0;
   #rows = 0;
 
   /** `warnings` get what is read of an entry later on: the index has all other warnings. */
-  constructor(reader: ListReader<T>, itemIndex: ListIndex, warnings: Warnings) {
+  constructor(reader: ListReader<T>, listIndex: ListIndex, warnings: Warnings) {
     this.#reader = reader;
-    this.#itemIndex = itemIndex;
+    this.#listIndex = listIndex;
     this.#warnings = warnings;
   }
 
   /** The next entry; null when it was rejected. */
   next({ bytes, list, index }: ScannedItem): EntryAgain<T> | null {
-    const row = this.#itemIndex.rowOf(this.#entries);
+    const row = this.#listIndex.rowOf(this.#entries);
     this.#entries += 1;
     if (row === null) return null;
     assert(bytes !== null, 'an item that was read before has its bytes');

@@ -44,14 +44,14 @@ const rankOf = (suppressed: boolean, severity: number): number =>
 export const NO_ROW = -1;
 
 /** A mark beside the rank: the bytes of the item tell all that reading it would. */
-const TELLS_ALL = 1 << 6;
+const KNOWN_BY_BYTES = 1 << 6;
 
 export class ItemIndex {
   /** The warnings of reading the items. */
   readonly warnings: Warnings;
   readonly tally: Tally = noTally();
   /** Counts of the entries of the lists beside the findings. */
-  readonly beside = { received: 0, rejected: 0 };
+  readonly listTally = { received: 0, rejected: 0 };
   /** The report's dependencies. */
   readonly components = new ComponentIndex();
   readonly groups: Group[] = [];
@@ -60,7 +60,7 @@ export class ItemIndex {
   /** A row for each finding, in the order of the document. */
   readonly evidence = new EvidenceTable();
   readonly #groupOf = new GrowingInts();
-  /** The rank of each row (`rankOf`), and whether TELLS_ALL. */
+  /** The rank of each row (`rankOf`), and whether KNOWN_BY_BYTES. */
   readonly #marks = new GrowingInts();
   /** A number for each row that decides between equal items of one rank: the least is written. */
   readonly #ties = new GrowingInts();
@@ -68,8 +68,8 @@ export class ItemIndex {
    * For each item, the number of items before it without a row, mostly 0; NO_ROW for an item
    * without a row.
    */
-  readonly #passed = new GrowingInts();
-  readonly #byKey = new Map<string, number>();
+  readonly #rowless = new GrowingInts();
+  readonly #groupByKey = new Map<string, number>();
 
   constructor(warnings: Warnings) {
     this.warnings = warnings;
@@ -80,25 +80,25 @@ export class ItemIndex {
     if (item.outcome === 'rejected') return this.reject(item.rejection, rejectedItemText(value));
     this.tally.received += 1;
     this.tally.notProblem += 1;
-    this.#passed.push(NO_ROW);
+    this.#rowless.push(NO_ROW);
   }
 
   /**
-   * Takes in the next item, which is a finding. `tellsAll`: as the method below. `tie`: a number
-   * made of its bytes, which decides between several items that are the same.
+   * Takes in the next item, which is a finding. `isKnownByBytes`: as the method of this name.
+   * `tie`: a number made of its bytes, which decides between several items that are the same.
    */
   takeFinding(
     draft: FindingDraft,
     suppressed: boolean,
     evidence: Evidence,
-    tellsAll: boolean,
+    isKnownByBytes: boolean,
     tie: number,
   ): void {
     this.tally.received += 1;
-    this.#noteRow(this.evidence.add(evidence, draft.startLine));
+    this.#pushRow(this.evidence.add(evidence, draft.startLine));
     this.#groupOf.push(this.#group(draft.analysis, draft.asset));
     const rank = rankOf(suppressed, SEVERITIES.indexOf(draft.severity));
-    this.#marks.push(rank | (tellsAll ? TELLS_ALL : 0));
+    this.#marks.push(rank | (isKnownByBytes ? KNOWN_BY_BYTES : 0));
     this.#ties.push(tie);
   }
 
@@ -108,9 +108,9 @@ export class ItemIndex {
    */
   takeKnown({ table, row, place, severity }: KnownItem, tie: number): void {
     this.tally.received += 1;
-    this.#noteRow(this.evidence.addFrom(table, row));
+    this.#pushRow(this.evidence.addFrom(table, row));
     this.#groupOf.push(this.#group(place.analysis, place.asset));
-    this.#marks.push(rankOf(false, severity) | TELLS_ALL);
+    this.#marks.push(rankOf(false, severity) | KNOWN_BY_BYTES);
     this.#ties.push(tie);
   }
 
@@ -118,8 +118,8 @@ export class ItemIndex {
   reject(rejection: Located, item: string | null): void {
     this.tally.received += 1;
     this.tally.rejected += 1;
-    this.#note(rejection, item);
-    this.#passed.push(NO_ROW);
+    this.#keepRejection(rejection, item);
+    this.#rowless.push(NO_ROW);
   }
 
   /**
@@ -131,16 +131,16 @@ export class ItemIndex {
   }
 
   #takeList({ received, rejected, rejections, moreByCode }: ListIndex): void {
-    this.beside.received += received;
-    this.beside.rejected += rejected;
-    for (const { item, ...rejection } of rejections) this.#note(rejection, item);
+    this.listTally.received += received;
+    this.listTally.rejected += rejected;
+    for (const { item, ...rejection } of rejections) this.#keepRejection(rejection, item);
     const { rejectionsByCode } = this.tally;
     for (const [code, count] of moreByCode) {
       rejectionsByCode.set(code, (rejectionsByCode.get(code) ?? 0) + count);
     }
   }
 
-  #note(rejection: Located, item: string | null): void {
+  #keepRejection(rejection: Located, item: string | null): void {
     tallyRejection(this.tally, rejection);
     if (this.rejected.length < limits.uploadRejectionsMax)
       this.rejected.push({ ...rejection, item });
@@ -151,13 +151,13 @@ export class ItemIndex {
    * which they were taken in.
    */
   rowOf(item: number): number {
-    const passed = this.#passed.at(item);
-    return passed === NO_ROW ? NO_ROW : item - passed;
+    const rowless = this.#rowless.at(item);
+    return rowless === NO_ROW ? NO_ROW : item - rowless;
   }
 
-  /** Notes the row of the next item. */
-  #noteRow(row: number): void {
-    this.#passed.push(this.#passed.length - row);
+  /** Adds the row of the next item. */
+  #pushRow(row: number): void {
+    this.#rowless.push(this.#rowless.length - row);
   }
 
   groupOf(row: number): number {
@@ -169,15 +169,15 @@ export class ItemIndex {
   }
 
   #rank(row: number): number {
-    return this.#marks.at(row) & ~TELLS_ALL;
+    return this.#marks.at(row) & ~KNOWN_BY_BYTES;
   }
 
   /**
    * True when the bytes of the item tell all that reading it would: a later upload may recognise
    * the item by their hash (rawHash).
    */
-  tellsAll(row: number): boolean {
-    return (this.#marks.at(row) & TELLS_ALL) !== 0;
+  isKnownByBytes(row: number): boolean {
+    return (this.#marks.at(row) & KNOWN_BY_BYTES) !== 0;
   }
 
   /**
@@ -186,7 +186,7 @@ export class ItemIndex {
    * of equal rows counts doesn't depend on their order: one that nothing suppresses before a
    * suppressed one, then the worse one, then the one with the smaller tie.
    */
-  foldRepeats(destinationOf: readonly number[]): Uint8Array {
+  markRepeats(destinationOf: readonly number[]): Uint8Array {
     const { evidence } = this;
     const repeats = new Uint8Array(evidence.length);
     const destinationOfRow = (row: number): number => destinationOf[this.groupOf(row)] as number;
@@ -220,10 +220,10 @@ export class ItemIndex {
 
   #group(analysis: number, asset: number | null): number {
     const key = `${analysis}/${asset}`;
-    const known = this.#byKey.get(key);
+    const known = this.#groupByKey.get(key);
     if (known !== undefined) return known;
     const number = this.groups.push({ analysis, asset }) - 1;
-    this.#byKey.set(key, number);
+    this.#groupByKey.set(key, number);
     return number;
   }
 }

@@ -50,13 +50,13 @@ export interface OpenDocument {
   readonly opened: OpenReport;
 }
 
-/** `openDocument`, then `knowReport`. */
+/** `openDocument`, then `completeReport`. */
 export async function openReport(
   deps: IngestDeps,
   upload: UploadRow,
   source: DocumentSource,
 ): Promise<Reading> {
-  return await knowReport(deps, upload, await openDocument(upload, source));
+  return await completeReport(deps, upload, await openDocument(upload, source));
 }
 
 /**
@@ -82,26 +82,26 @@ export async function openDocument(
  * in the document: the assets; then the findings, if assets and envelope alone don't say what those
  * are about; then the relationships and endpoints. Throws the same as `openDocument`.
  */
-export async function knowReport(
+export async function completeReport(
   deps: IngestDeps,
   upload: UploadRow,
   { source, document, opened }: OpenDocument,
 ): Promise<Reading> {
   const lists = new Set(opened.lists);
   const defects = new ReaderDefects(deps, upload);
-  const takerOf = <T>({ reader, index }: IndexedList<T>): [string, TakeEntry][] =>
+  const takerFor = <T>({ reader, index }: IndexedList<T>): [string, TakeEntry][] =>
     reader === null || countOf(document, reader.list) === 0
       ? []
       : [[reader.list, takingEntries(reader, index, defects.reject)]];
-  await takeAll(source, document, new Map(takerOf(opened.assets)));
+  await readLists(source, document, new Map(takerFor(opened.assets)));
   const withAssets = opened.assetsIndexed();
   const { look } = withAssets;
-  if (look !== null) await lookAt(look, source, document, lists, defects);
+  if (look !== null) await showFindings(look, source, document, lists, defects);
   const withTargets = withAssets.findingsSeen();
   const { relationships, endpoints } = withTargets;
-  const takers = new Map([...takerOf(relationships), ...takerOf(endpoints)]);
-  await takeAll(source, document, takers);
-  const report = withoutLost(withTargets.linksIndexed(), document, lists);
+  const takers = new Map([...takerFor(relationships), ...takerFor(endpoints)]);
+  await readLists(source, document, takers);
+  const report = unlistedWhereRepeated(withTargets.linksIndexed(), document, lists);
   const readers = {
     assets: opened.assets.reader,
     components: opened.components,
@@ -112,7 +112,7 @@ export async function knowReport(
 }
 
 /** One pass over the entries of some lists, if there are any. */
-async function takeAll(
+async function readLists(
   source: DocumentSource,
   document: ScannedDocument,
   takes: ReadonlyMap<string, TakeEntry>,
@@ -123,7 +123,7 @@ async function takeAll(
   }
 }
 
-async function lookAt(
+async function showFindings(
   look: Look,
   source: DocumentSource,
   document: ScannedDocument,
@@ -163,15 +163,15 @@ function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string
  * When a list of findings, or a member around it, comes twice, the items of the first one are not
  * read. Then absence from the last one means nothing.
  */
-function withoutLost(
+function unlistedWhereRepeated(
   report: Report,
   { lists }: ScannedDocument,
   asked: ReadonlySet<string>,
 ): Report {
-  const isLost = [...lists.values()].some(({ pointer, occurrence, count }) =>
+  const isRepeated = [...lists.values()].some(({ pointer, occurrence, count }) =>
     asked.has(pointer) ? occurrence > 1 : count > 0 && isFindingList(pointer),
   );
-  if (!isLost) return report;
+  if (!isRepeated) return report;
   return { ...report, analyses: report.analyses.map((one) => ({ ...one, listed: false })) };
 }
 
@@ -248,14 +248,14 @@ export async function indexItems(
       }
       const before = pass.warnings.taken;
       const value = valueOf(bytes, item, pass.warnings);
-      const read = judged(pass, value, list, index, secretKey, defects);
+      const read = readItem(pass, value, list, index, secretKey, defects);
       if (read.outcome !== 'finding') itemIndex.take(read, value);
       else {
         // A later upload may recognise this item by its bytes alone, unless it has warnings, which
         // every receipt has to tell, or is suppressed, because a suppression may end.
-        const tellsAll = pass.warnings.taken === before && !read.draft.suppressed;
+        const isKnownByBytes = pass.warnings.taken === before && !read.draft.suppressed;
         const suppressed = isSuppressedAt(read.draft, upload.received_at);
-        itemIndex.takeFinding(read.draft, suppressed, read.evidence, tellsAll, crc32(bytes));
+        itemIndex.takeFinding(read.draft, suppressed, read.evidence, isKnownByBytes, crc32(bytes));
       }
     }
   }
@@ -263,21 +263,21 @@ export async function indexItems(
   return itemIndex;
 }
 
-type Judged =
+type ReadItem =
   | Exclude<Item, { outcome: 'finding' }>
   | (Extract<Item, { outcome: 'finding' }> & { readonly evidence: Evidence });
 
 /**
  * The outcome of one item. Whatever the reader throws is its defect, and rejects this item alone.
  */
-function judged(
+function readItem(
   pass: ItemPass,
   value: unknown,
   list: string,
   index: number,
   secretKey: Buffer,
   defects: ReaderDefects,
-): Judged {
+): ReadItem {
   try {
     const item = pass.read(value, list, index);
     if (item.outcome !== 'finding') return item;

@@ -204,9 +204,9 @@ async function* listedAssets(
   warnings: Warnings,
   defects: ReaderDefects,
 ): AsyncGenerator<SaidAsset, void, undefined> {
-  const { assets: itemIndex } = report.listIndexes;
-  if (readers.assets === null || itemIndex.usable === 0) return;
-  const entries = new EntriesAgain(readers.assets, itemIndex, warnings);
+  const { assets: listIndex } = report.listIndexes;
+  if (readers.assets === null || listIndex.usable === 0) return;
+  const entries = new EntriesAgain(readers.assets, listIndex, warnings);
   for await (const items of source.items(document, new Set([readers.assets.list]))) {
     for (const item of items) {
       const again = entries.next(item);

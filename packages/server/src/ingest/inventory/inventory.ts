@@ -41,7 +41,7 @@ export interface Inventory {
    */
   readonly home: AssetPlace | null;
   /** Without the dependencies, which components.ts counts. */
-  readonly account: Omit<InventoryCounts, 'dependencies'>;
+  readonly counts: Omit<InventoryCounts, 'dependencies'>;
   /** The warnings of reading the lists once more. */
   readonly warnings: readonly Warnings[];
 }
@@ -123,7 +123,7 @@ export async function resolveInventory(
     asset: (index) => places.at(index),
     fallback: assets.fallback,
     home: report.assets.length > 0 ? places.at(0) : assets.fallback,
-    account: { assets: assets.counts, relationships, endpoints },
+    counts: { assets: assets.counts, relationships, endpoints },
     warnings: [assets.warnings, links.warnings],
   };
 }

@@ -263,7 +263,7 @@ export async function makePlan(
  * destinations: every try of an upload gets the same batches.
  */
 function batchesOf(itemIndex: ItemIndex, destinations: Destinations): GrowingInts {
-  const repeats = itemIndex.foldRepeats(destinations.ofGroup);
+  const repeats = itemIndex.markRepeats(destinations.ofGroup);
   const roundOf = (row: number): number =>
     (destinations.all[destinations.ofGroup[itemIndex.groupOf(row)] as number] as Destination).round;
   const rows = Array.from({ length: roundsOf(destinations) }, () => 0);

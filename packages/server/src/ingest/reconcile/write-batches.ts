@@ -105,7 +105,7 @@ function matchedItem(
   const { place } = matching.destination;
   const common = { place, suppressed, by: matching.by };
   assert(item.bytes !== null, 'an item that was read before has its bytes');
-  const raw = itemIndex.tellsAll(row) ? raws.of(item.list, item.bytes) : null;
+  const raw = itemIndex.isKnownByBytes(row) ? raws.of(item.list, item.bytes) : null;
   if (!isWritten && isStoredAsSent(itemIndex, row, raw, matching)) {
     const state = matching.stored.at(matching.row as number);
     const stored: Compared = { state, sameEvidence: true };

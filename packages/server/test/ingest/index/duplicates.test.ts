@@ -18,7 +18,7 @@ function written(format: Format, document: unknown, items: readonly unknown[]): 
     const read = { ...draft, detail: () => draft.detail };
     itemIndex.takeFinding(read, read.suppressed, evidenceOf(read, KEY), false, tie);
   }
-  const repeats = itemIndex.foldRepeats(itemIndex.groups.map((_, group) => group));
+  const repeats = itemIndex.markRepeats(itemIndex.groups.map((_, group) => group));
   return [...repeats.keys()].filter((row) => repeats[row] === 0);
 }
 

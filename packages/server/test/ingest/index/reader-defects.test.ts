@@ -15,7 +15,7 @@ import type {
   ReportWithAssets,
 } from '../../../src/ingest/report/report.rules.ts';
 import {
-  knowReport,
+  completeReport,
   type OpenDocument,
   openDocument,
   type Reading,
@@ -76,7 +76,7 @@ async function dryRun(
   const db = stage.database.tenant(upload.tenant_id);
   const source = new DocumentSource(db, upload, deps.sealKey, async () => {});
   const opened = changeFirst(await openDocument(upload, source));
-  const reading = change(await knowReport(deps, upload, opened));
+  const reading = change(await completeReport(deps, upload, opened));
   const itemIndex = await indexItems(deps, upload, reading);
   itemIndex.takeLists(reading.report.listIndexes);
   await storyOfDryRun(deps, upload, reading, itemIndex);
