@@ -10,7 +10,7 @@ import { placeCleanScan } from './index/place-clean-scan.ts';
 import {
   warningsOfComponents,
   resolveComponents,
-  writesComponents,
+  componentWriter,
 } from './inventory/components.ts';
 import { DocumentSource } from './document/document.ts';
 import type { Report } from './report/report.rules.ts';
@@ -22,10 +22,10 @@ import {
   isAnyScopeBusy,
   warningsOfInventory,
   resolveInventory,
-  writesInventory,
+  inventoryWriter,
 } from './inventory/inventory.ts';
 import { holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease/lease.ts';
-import { makePlan, roundsOf } from './reconcile/match-plan.ts';
+import { makeMatchPlan, roundsOf } from './reconcile/match-plan.ts';
 import { openReport, type Reading, indexItems } from './index/reading.ts';
 import { tooManyRejected } from './finish/receipt.rules.ts';
 import type { Warnings } from './json/warnings.decode.ts';
@@ -121,25 +121,27 @@ async function applyReport(
     upload,
     reading,
     itemIndex,
-    writesInventory(slices, upload),
+    inventoryWriter(slices, upload),
   );
-  const save = writesComponents(slices, upload, inventory.home);
+  const save = componentWriter(slices, upload, inventory.componentAsset);
   const dependencies = await resolveComponents(deps, upload, reading, itemIndex, save);
   const resolved = await resolveDestinations(slices, upload, report, itemIndex, inventory, nowMs);
   await holdScopes(deps, slices, upload, resolved.all);
   const destinations = await markStale(db, upload, resolved);
   const committed = await batchCounts(db, upload, 'items');
   const absences = new Map<Destination, Absence>();
-  const details: Warnings[] = [];
+  const detailWarnings: Warnings[] = [];
   const { secretKey } = deps;
   const raws = new RawHashes(report, secretKey);
-  const again = { report, secretKey, items: () => source.items(document, lists) };
+  const rereading = { report, secretKey, items: () => source.items(document, lists) };
   const rounds = roundsOf(destinations);
   for (let round = 0; round < rounds; round += 1) {
-    const plan = await makePlan(db, itemIndex, destinations, again, committed, round);
-    const judged = { report, itemIndex, plan, raws, secretKey, committed };
+    const plan = await makeMatchPlan(db, itemIndex, destinations, rereading, committed, round);
+    const planned = { report, itemIndex, plan, raws, secretKey, committed };
     const defects = new ReaderDefects(deps, upload);
-    details.push(await readItems(judged, again.items(), new BatchWriter(deps, upload), defects));
+    detailWarnings.push(
+      await readItems(planned, rereading.items(), new BatchWriter(deps, upload), defects),
+    );
     for (const [destination, absence] of plan.absences()) absences.set(destination, absence);
   }
   await finish(deps, upload, {
@@ -154,7 +156,7 @@ async function applyReport(
       ...dependencies.warnings,
       itemIndex.warnings,
       destinations.warnings,
-      ...details,
+      ...detailWarnings,
     ],
   });
 }

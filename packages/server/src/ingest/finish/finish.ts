@@ -8,11 +8,11 @@ import { newId } from '../../lib/ids.ts';
 import { cut } from '../../lib/text.ts';
 import {
   type Absence,
-  closable,
-  concludes,
+  countClosable,
+  isConclusive,
   type Conclusion,
   type Held,
-  holdBack,
+  heldBack,
   resolveAbsent,
 } from '../reconcile/absence.ts';
 import type { Report } from '../report/report.rules.ts';
@@ -124,7 +124,7 @@ export interface AbsenceCounts {
 function conclusionsOf({ itemIndex, destinations, absences }: Finished): Conclusion[] {
   return destinations.flatMap((destination, number) => {
     const absence = absences.get(destination);
-    if (absence === undefined || !concludes(destination, itemIndex.tally)) return [];
+    if (absence === undefined || !isConclusive(destination, itemIndex.tally)) return [];
     return [{ destination: number, place: destination.place, absence }];
   });
 }
@@ -135,8 +135,8 @@ const countHeld = (held: Held): number =>
 /** For a dry run: how many findings finishing would resolve and hold back. */
 export async function foreseeAbsence(db: Db, done: Finished): Promise<AbsenceCounts> {
   const conclusions = conclusionsOf(done);
-  const held = await holdBack(db, conclusions);
-  return { resolved: closable(conclusions, held), held: countHeld(held) };
+  const held = await heldBack(db, conclusions);
+  return { resolved: countClosable(conclusions, held), held: countHeld(held) };
 }
 
 /** Records the analyses that the next uploads are compared with. */

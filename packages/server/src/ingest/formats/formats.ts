@@ -93,11 +93,11 @@ export const isFindingList = (pointer: string): boolean =>
  * warning tells of a format that was only recognised, unless it is the primary one.
  */
 export function formatOf(
-  said: string,
+  routeFormat: string,
   { envelope, context, warnings }: Opening,
   first: unknown,
 ): Format {
-  const ofRoute = FORMATS.find(({ name }) => name === said);
+  const ofRoute = FORMATS.find(({ name }) => name === routeFormat);
   if (ofRoute !== undefined) return ofRoute;
   const { mediaType, dryRun } = context;
   const declared = FORMATS.find(({ mediaTypes }) => mediaTypes.includes(mediaType ?? ''));

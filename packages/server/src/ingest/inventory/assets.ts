@@ -69,7 +69,7 @@ interface SavedAssets {
 export type SaveAssets = (slice: readonly SaidAsset[]) => Promise<SavedAssets>;
 
 /** Writes each slice in a transaction of its own, dated by the arrival of the upload. */
-export const writesAssets =
+export const assetWriter =
   (slices: Slices, upload: UploadRow): SaveAssets =>
   async (slice) => {
     const created = await slices.once((tx) => saveAssets(tx, upload, slice));
@@ -77,7 +77,7 @@ export const writesAssets =
   };
 
 /** For a dry run: writes nothing, and gives a new asset an id that nobody else sees. */
-export const countsAssets =
+export const assetCounter =
   (db: Db, upload: UploadRow): SaveAssets =>
   async (slice) => {
     const stored = await storedIds(db, upload, slice);
@@ -87,7 +87,7 @@ export const countsAssets =
   };
 
 /** For a report that is not applied. */
-export const forgetsAssets: SaveAssets = (slice) =>
+export const assetsUnsaved: SaveAssets = (slice) =>
   Promise.resolve({ created: 0, ids: new Map(slice.map((said) => [identityKey(said), said.id])) });
 
 /** The ids of a report's assets, by their rows. */
@@ -119,6 +119,43 @@ export class AssetPlaces {
 const isFallbackAsset = ({ kind, value }: NamedAsset): boolean =>
   kind === 'unclassified' && value.startsWith('runner:');
 
+/** Gathers assets in slices, has the slices saved, and adds the ids of their assets to `places`. */
+class AssetSlices {
+  created = 0;
+  #slice = new GrowingSlice<SaidAsset>();
+  readonly #save: SaveAssets;
+  readonly #places: AssetPlaces;
+
+  constructor(save: SaveAssets, places: AssetPlaces) {
+    this.#save = save;
+    this.#places = places;
+  }
+
+  /** Entries of the same asset in one slice are merged. */
+  async add(said: SaidAsset): Promise<void> {
+    const key = identityKey(said);
+    const before = this.#slice.get(key);
+    const all = before === undefined ? said : { ...before, ...mergedFacts(before, said) };
+    this.#slice.put(key, all, said.attributes.length);
+    if (this.#slice.isFull) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    if (this.#slice.isEmpty) return;
+    const slice = this.#slice.inOrder();
+    const { created, ids } = await this.#save(slice);
+    this.created += created;
+    for (const said of firstsByRow(slice)) {
+      this.#places.add(present(ids.get(identityKey(said)), `the stored asset ${said.value}`));
+    }
+    this.#slice = new GrowingSlice();
+  }
+}
+
+/** The assets of a slice without an earlier entry, in the order of the report. */
+const firstsByRow = (slice: readonly SaidAsset[]): SaidAsset[] =>
+  slice.filter(({ isFirst }) => isFirst).sort((one, other) => one.row - other.row);
+
 /**
  * Has all slices saved. Returns where the assets are, their sum for the receipt, and the warnings
  * of making their attributes. `fallback`: null when the report doesn't need it.
@@ -137,46 +174,22 @@ export async function resolveAssets(
 }> {
   const { assets: names, listIndexes } = reading.report;
   const warnings = new Warnings();
+  const defects = new ReaderDefects(deps, upload);
   const places = new AssetPlaces(upload.tenant_id, names);
-  let created = 0;
-  let slice = new GrowingSlice<SaidAsset>();
-  const flush = async (): Promise<void> => {
-    const said = slice.inOrder();
-    const saved = await save(said);
-    created += saved.created;
-    const firsts = said.filter(({ isFirst }) => isFirst).sort((one, other) => one.row - other.row);
-    for (const one of firsts) {
-      places.add(present(saved.ids.get(identityKey(one)), `the stored asset ${one.value}`));
-    }
-    slice = new GrowingSlice();
-  };
-  const take = async (said: SaidAsset): Promise<void> => {
-    const key = identityKey(said);
-    const before = slice.get(key);
-    slice.put(
-      key,
-      before === undefined ? said : { ...before, ...together(before, said) },
-      said.attributes.length,
-    );
-    if (slice.isFull) await flush();
-  };
-  for await (const said of listedAssets(
-    upload,
-    reading,
-    warnings,
-    new ReaderDefects(deps, upload),
-  )) {
-    await take(said);
+  const slices = new AssetSlices(save, places);
+  for await (const said of listedAssets(upload, reading, warnings, defects)) {
+    await slices.add(said);
   }
   for (let row = listIndexes.assets.rows; row < names.length; row += 1) {
-    await take(saidOf(upload, names.at(row), null, row, true));
+    await slices.add(saidOf(upload, names.at(row), null, row, true));
   }
   const fallbackRow = fallback === null ? null : (names.find(fallback) ?? names.length);
   if (fallback !== null && fallbackRow !== null) {
     const isFirst = fallbackRow === names.length;
-    await take(saidOf(upload, fallback, { name: FALLBACK_NAME }, fallbackRow, isFirst));
+    await slices.add(saidOf(upload, fallback, { name: FALLBACK_NAME }, fallbackRow, isFirst));
   }
-  if (!slice.isEmpty) await flush();
+  await slices.flush();
+  const { created } = slices;
   const { rejected } = listIndexes.assets;
   const usable = countAssets(reading) - rejected + (fallback === null ? 0 : 1);
   const counts = {
@@ -281,7 +294,7 @@ async function saveAssets(tx: Db, upload: UploadRow, slice: readonly SaidAsset[]
     // In a late upload the entries of one asset in several slices count in turn, each less than the
     // one before. To let the last one win among them, all of them would have to be held.
     const isLate = row.attributes_at > seenMs;
-    const facts = isLate ? together(said, row) : together(row, said);
+    const facts = isLate ? mergedFacts(said, row) : mergedFacts(row, said);
     const at = { attributes_at: isLate ? row.attributes_at : seenMs };
     const criticality = row.criticality ?? said.criticality;
     news.push({ tenant_id: tenantId, id: row.id, ...facts, criticality, ...at });
@@ -293,7 +306,10 @@ async function saveAssets(tx: Db, upload: UploadRow, slice: readonly SaidAsset[]
 type Facts = Pick<AssetRow, 'attributes' | 'criticality'>;
 
 /** Merges attributes, so that the newest value wins; a known criticality stays (CTIS §7.3). */
-function together(stored: Facts, said: Facts): { attributes: string; criticality: string | null } {
+function mergedFacts(
+  stored: Facts,
+  said: Facts,
+): { attributes: string; criticality: string | null } {
   const attributesOf = (text: string | null) => JSON.parse(text ?? '{}') as Record<string, unknown>;
   const merged = mergedAttributes(attributesOf(stored.attributes), attributesOf(said.attributes));
   return {

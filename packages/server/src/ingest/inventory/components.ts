@@ -31,21 +31,21 @@ interface SavedSlice {
 type SaveSlice = (slice: ComponentSlice) => Promise<SavedSlice>;
 
 /** Writes each slice in a transaction of its own, dated by the arrival of the upload. */
-export const writesComponents =
-  (slices: Slices, upload: UploadRow, home: AssetPlace | null): SaveSlice =>
+export const componentWriter =
+  (slices: Slices, upload: UploadRow, asset: AssetPlace | null): SaveSlice =>
   async (slice) => {
     // Uniting comes before the transaction, because nobody else can write during it.
     const united = slice.united();
     return await slices.once((tx) =>
-      writeSlice(tx, upload, present(home, 'the asset of a list'), slice.again, united),
+      writeSlice(tx, upload, present(asset, 'the asset of a list'), slice.again, united),
     );
   };
 
 /** For a dry run: writes nothing. Edges beyond the bound are counted for each slice by itself. */
-export const countsComponents =
-  (db: Db, home: AssetPlace | null): SaveSlice =>
+export const componentCounter =
+  (db: Db, asset: AssetPlace | null): SaveSlice =>
   async (slice) => {
-    const known = await countComponents(db, present(home, 'the asset of a list'), slice.first);
+    const known = await countComponents(db, present(asset, 'the asset of a list'), slice.first);
     return { created: slice.first.length - known, leftOut: slice.united().leftOut };
   };
 
@@ -197,12 +197,12 @@ function unitedEntries(same: readonly Component[]): { component: Component; left
 async function writeSlice(
   tx: Db,
   upload: UploadRow,
-  home: AssetPlace,
+  asset: AssetPlace,
   again: readonly string[],
   united: ReturnType<ComponentSlice['united']>,
 ): Promise<SavedSlice> {
   const before = new Map<string, Component>();
-  for (const { depends_on: edges, ...stored } of await storedComponents(tx, home, again)) {
+  for (const { depends_on: edges, ...stored } of await storedComponents(tx, asset, again)) {
     before.set(stored.identity, { ...stored, dependsOn: JSON.parse(edges) as string[] });
   }
   let { leftOut } = united;
@@ -213,7 +213,7 @@ async function writeSlice(
     const { identity, name, version, dependsOn, document } = all.component;
     return {
       tenant_id: upload.tenant_id,
-      asset_id: home.id,
+      asset_id: asset.id,
       identity,
       name,
       version,

@@ -6,17 +6,17 @@ import type { Db } from '../../db/db.ts';
 import { fallbackAsset, identityKey, identityOf } from '../report/asset-names.rules.ts';
 import {
   type AssetPlace,
-  countsAssets,
-  forgetsAssets,
+  assetCounter,
+  assetsUnsaved,
   type SaveAssets,
   resolveAssets,
-  writesAssets,
+  assetWriter,
 } from './assets.ts';
 import type { Report } from '../report/report.rules.ts';
 import { assetsByValue } from '../store/inventory.queries.ts';
 import { scopesOfOthers } from '../store/scope.queries.ts';
 import type { IngestDeps } from '../lease/lease.ts';
-import { countsLinks, forgetsLinks, type LinkSaver, resolveLinks, writesLinks } from './links.ts';
+import { linkCounter, linksUnsaved, type LinkSaver, resolveLinks, linkWriter } from './links.ts';
 import type { Reading } from '../index/reading.ts';
 import type { ListCounts } from './list-counts.rules.ts';
 import type { Warnings } from '../json/warnings.decode.ts';
@@ -39,7 +39,7 @@ export interface Inventory {
    * The asset that dependencies belong to. They don't name one, so it is the first asset of the
    * report (CTIS §3.3).
    */
-  readonly home: AssetPlace | null;
+  readonly componentAsset: AssetPlace | null;
   /** Without the dependencies, which components.ts counts. */
   readonly counts: Omit<InventoryCounts, 'dependencies'>;
   /** The warnings of reading the lists once more. */
@@ -53,18 +53,18 @@ export interface InventorySaver {
 }
 
 /** Writes the slices; what earlier tries of the upload wrote is counted once. */
-export const writesInventory = (slices: Slices, upload: UploadRow): InventorySaver => ({
-  assets: writesAssets(slices, upload),
-  links: writesLinks(slices),
+export const inventoryWriter = (slices: Slices, upload: UploadRow): InventorySaver => ({
+  assets: assetWriter(slices, upload),
+  links: linkWriter(slices),
 });
 
 /** For a dry run: writes nothing, and counts. */
-export const countsInventory = (db: Db, upload: UploadRow): InventorySaver => ({
-  assets: countsAssets(db, upload),
-  links: countsLinks(db),
+export const inventoryCounter = (db: Db, upload: UploadRow): InventorySaver => ({
+  assets: assetCounter(db, upload),
+  links: linkCounter(db),
 });
 
-const FORGETS: InventorySaver = { assets: forgetsAssets, links: forgetsLinks };
+const UNSAVED: InventorySaver = { assets: assetsUnsaved, links: linksUnsaved };
 
 /** True when findings or dependencies of the report belong to no asset that it names. */
 const needsFallback = (
@@ -122,7 +122,7 @@ export async function resolveInventory(
   return {
     asset: (index) => places.at(index),
     fallback: assets.fallback,
-    home: report.assets.length > 0 ? places.at(0) : assets.fallback,
+    componentAsset: report.assets.length > 0 ? places.at(0) : assets.fallback,
     counts: { assets: assets.counts, relationships, endpoints },
     warnings: [assets.warnings, links.warnings],
   };
@@ -135,5 +135,5 @@ export async function warningsOfInventory(
   reading: Reading,
   itemIndex: ItemIndex,
 ): Promise<readonly Warnings[]> {
-  return (await resolveInventory(deps, upload, reading, itemIndex, FORGETS)).warnings;
+  return (await resolveInventory(deps, upload, reading, itemIndex, UNSAVED)).warnings;
 }

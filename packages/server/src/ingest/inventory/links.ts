@@ -40,7 +40,7 @@ export interface LinkSaver {
 }
 
 /** Writes each slice in a transaction of its own. */
-export function writesLinks(slices: Slices): LinkSaver {
+export function linkWriter(slices: Slices): LinkSaver {
   const writes =
     <T>(query: (tx: Db, rows: readonly T[]) => Promise<number>): SaveLinks<T> =>
     async (slice) => {
@@ -51,7 +51,7 @@ export function writesLinks(slices: Slices): LinkSaver {
 }
 
 /** For a dry run: writes nothing. */
-export function countsLinks(db: Db): LinkSaver {
+export function linkCounter(db: Db): LinkSaver {
   const counts =
     <T>(query: (db: Db, rows: readonly T[]) => Promise<number>): SaveLinks<T> =>
     async (slice) => {
@@ -62,13 +62,13 @@ export function countsLinks(db: Db): LinkSaver {
 }
 
 /** For a report that is not applied. */
-export const forgetsLinks: LinkSaver = {
+export const linksUnsaved: LinkSaver = {
   relationships: () => Promise.resolve(0),
   endpoints: () => Promise.resolve(0),
 };
 
 /** Gathers the rows of one list in slices, and has them saved. */
-class Saving<T> {
+class LinkSlices<T> {
   created = 0;
   #slice = new GrowingSlice<Link<T>>();
   readonly #save: SaveLinks<T>;
@@ -108,8 +108,8 @@ export async function resolveLinks(
   const { listIndexes } = reading.report;
   const warnings = new Warnings();
   const defects = new ReaderDefects(deps, upload);
-  const relationships = new Saving(save.relationships);
-  const endpoints = new Saving(save.endpoints);
+  const relationships = new LinkSlices(save.relationships);
+  const endpoints = new LinkSlices(save.endpoints);
   const { tenant_id: tenantId, received_at: seenMs } = upload;
   const seen = { tenant_id: tenantId, first_seen_at: seenMs, last_seen_at: seenMs };
   for await (const link of linksOf(reading, warnings)) {

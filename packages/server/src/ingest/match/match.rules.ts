@@ -122,15 +122,11 @@ const LIKENESSES: readonly ((table: EvidenceTable, row: number) => string)[] = [
   () => '',
 ];
 
-function pairUp(
-  { drafts: some, stored: known }: Bucket,
-  drafts: EvidenceTable,
-  stored: EvidenceTable,
-): Pairs {
-  const [draft, found] = [some[0], known[0]];
-  if (some.length === 1 && known.length === 1) return [[draft as number, found as number]];
+/** The pairs of a bucket: drafts with stored findings, by their rows in the two tables. */
+function pairUp(bucket: Bucket, drafts: EvidenceTable, stored: EvidenceTable): Pairs {
+  let { drafts: left, stored: right } = bucket;
+  if (left.length === 1 && right.length === 1) return [[left[0] as number, right[0] as number]];
   const pairs: Pairs = [];
-  let [left, right] = [some, known];
   for (const likeness of LIKENESSES) {
     const alike = Map.groupBy(right, (row) => likeness(stored, row));
     const taken = { drafts: new Set<number>(), stored: new Set<number>() };

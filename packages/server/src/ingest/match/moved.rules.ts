@@ -103,9 +103,9 @@ function grouped(
   for (const one of all) {
     const key = keyOf(one);
     if (key === null) continue;
-    const inSite = `${one.destination} ${key}`;
-    const group = groups.get(inSite);
-    if (group === undefined) groups.set(inSite, [one]);
+    const keyAtDestination = `${one.destination} ${key}`;
+    const group = groups.get(keyAtDestination);
+    if (group === undefined) groups.set(keyAtDestination, [one]);
     else group.push(one);
   }
   const byTie = (a: Loose, b: Loose): number => (a.tie < b.tie ? -1 : Number(a.tie > b.tie));

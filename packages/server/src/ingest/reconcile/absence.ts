@@ -34,7 +34,10 @@ const GUARD_SHARE = 0.5;
  * True when the report listed all findings of an asset that it names: absence tells that a finding
  * is gone.
  */
-export const isWhole = ({ analysis, asset }: Destination, { rejectionsByCode }: Tally): boolean =>
+export const isComplete = (
+  { analysis, asset }: Destination,
+  { rejectionsByCode }: Tally,
+): boolean =>
   analysis.coverage === 'full' &&
   analysis.succeeded &&
   analysis.listed &&
@@ -42,8 +45,8 @@ export const isWhole = ({ analysis, asset }: Destination, { rejectionsByCode }: 
   asset.is_fallback !== 1;
 
 /** True when absence at this destination may be concluded from. A late upload concludes nothing. */
-export const concludes = (destination: Destination, tally: Tally): boolean =>
-  isWhole(destination, tally) && !destination.place.isStale;
+export const isConclusive = (destination: Destination, tally: Tally): boolean =>
+  isComplete(destination, tally) && !destination.place.isStale;
 
 /** What a ref had in a scope and an upload did not see. */
 export interface Absence {
@@ -107,7 +110,7 @@ export type Held = ReadonlyMap<number, { readonly count: number; readonly digest
  * The destinations whose closing the guard holds back; at all others the absent findings may be
  * closed.
  */
-export async function holdBack(db: Db, conclusions: readonly Conclusion[]): Promise<Held> {
+export async function heldBack(db: Db, conclusions: readonly Conclusion[]): Promise<Held> {
   const held = new Map<number, { count: number; digest: Buffer }>();
   for (const { destination, place, absence } of conclusions) {
     const ids = activeOf(absence);
@@ -126,7 +129,7 @@ const activeOf = ({ absent }: Absence): string[] =>
   absent.filter(({ status }) => isActive(status)).map(({ id }) => id);
 
 /** How many findings are resolved when all absences are carried out that aren't held back. */
-export function closable(conclusions: readonly Conclusion[], held: Held): number {
+export function countClosable(conclusions: readonly Conclusion[], held: Held): number {
   const ids = conclusions
     .filter(({ destination, place }) => place.isDefaultRef && !held.has(destination))
     .flatMap(({ absence }) => activeOf(absence));
@@ -148,13 +151,13 @@ export async function resolveAbsent(
 ): Promise<Closed> {
   const isNothing = conclusions.every(({ absence }) => absence.absent.length === 0);
   if (isNothing && !slices.isResumed) return { resolved: 0, held: new Map() };
-  const held = await decide(slices, conclusions);
+  const held = await heldAsDecided(slices, conclusions);
   const counts = slices.appended<number>();
   const gone = conclusions
     .filter(({ destination }) => !held.has(destination))
     .flatMap(({ place, absence }) => absence.absent.map(({ id }) => ({ place, id })));
   for (const slice of sliced(gone)) {
-    counts.push(await slices.append((tx) => close(tx, slice, clock.nowMs())));
+    counts.push(await slices.append((tx) => resolveSlice(tx, slice, clock.nowMs())));
   }
   return { resolved: counts.reduce((sum, count) => sum + count, 0), held };
 }
@@ -172,14 +175,17 @@ type Decision = readonly [
  * What the guard holds back, as the first try decided: closing findings and recording the analysis
  * change what the guard judges by.
  */
-async function decide(slices: LeasedSlices, conclusions: readonly Conclusion[]): Promise<Held> {
+async function heldAsDecided(
+  slices: LeasedSlices,
+  conclusions: readonly Conclusion[],
+): Promise<Held> {
   const decided = new Map(
-    await slices.once(async (tx) => decisionsOf(conclusions, await holdBack(tx, conclusions))),
+    await slices.once(async (tx) => decisionsOf(conclusions, await heldBack(tx, conclusions))),
   );
   // When others left more absent findings between two tries, those are judged by themselves.
   const hasMore = ({ destination, absence }: Conclusion): boolean =>
     activeOf(absence).length > (decided.get(destination)?.count ?? GUARD_COUNT);
-  const held = new Map(await holdBack(slices.db, conclusions.filter(hasMore)));
+  const held = new Map(await heldBack(slices.db, conclusions.filter(hasMore)));
   for (const one of conclusions) {
     const { count, digest } = decided.get(one.destination) ?? { count: 0, digest: null };
     if (digest === null || hasMore(one)) continue;
@@ -201,7 +207,7 @@ function decisionsOf(conclusions: readonly Conclusion[], held: Held): Decision[]
  * Marks findings as absent on their refs, and resolves those whose ref is the default one. Returns
  * how many were resolved.
  */
-async function close(
+async function resolveSlice(
   tx: Db,
   gone: readonly { readonly place: BatchPlace; readonly id: string }[],
   nowMs: number,

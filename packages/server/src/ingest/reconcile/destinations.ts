@@ -10,7 +10,7 @@ import type { AnalysisDraft, Report } from '../report/report.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { analysesOf } from '../store/inventory.queries.ts';
-import { pushAside, takeScopes } from '../store/scope.queries.ts';
+import { pushAside, type ScopeKey, takeScopes } from '../store/scope.queries.ts';
 import { type IngestDeps, ScopeBusy } from '../lease/lease.ts';
 import { type RefWish, resolveRefs } from './refs.ts';
 import { Warnings } from '../json/warnings.decode.ts';
@@ -45,6 +45,10 @@ export interface Destinations {
   readonly warnings: Warnings;
 }
 
+/** A scope as one text, by which scopes are told apart and sorted. */
+const scopeText = ({ assetId, tool, category }: ScopeKey): string =>
+  `${assetId} ${tool}\n${category}`;
+
 /**
  * The destination of each group, and destinations without items: those of assets that a full
  * analysis names without a finding, because there all findings may be resolved.
@@ -53,12 +57,12 @@ export async function resolveDestinations(
   slices: Slices,
   upload: UploadRow,
   report: Report,
-  found: ItemIndex,
+  itemIndex: ItemIndex,
   inventory: Inventory,
   nowMs: number,
 ): Promise<Destinations> {
-  const groups = [...found.groups, ...groupsWithoutItems(report, found)].map((group) =>
-    destinationOfGroup(upload, report, group, inventory),
+  const groups = [...itemIndex.groups, ...groupsWithoutItems(report, itemIndex)].map((group) =>
+    targetOfGroup(upload, report, group, inventory),
   );
   const refs = await resolveRefs(
     slices,
@@ -79,10 +83,10 @@ export async function resolveDestinations(
     }
     // Two names of one asset, or the same analysis twice, make one destination, so that each stored
     // finding is matched once.
-    const key = `${asset.id} ${refId} ${analysis.tool}\n${analysis.category}`;
+    const scope = scopeText({ assetId: asset.id, ...analysis });
+    const key = `${refId} ${scope}`;
     const number = numbers.get(key) ?? all.length;
     const known = all[number];
-    const scope = `${asset.id} ${analysis.tool}\n${analysis.category}`;
     const before = destinationsOfScope.get(scope) ?? 0;
     const round = known?.round ?? Math.min(before, ROUNDS_MAX - 1);
     if (known === undefined) destinationsOfScope.set(scope, before + 1);
@@ -108,11 +112,11 @@ export async function resolveDestinations(
       },
     };
   }
-  return { all: withoutStrays(all, warnings), ofGroup, warnings };
+  return { all: unlistedBesideFallback(all, warnings), ofGroup, warnings };
 }
 
 /** The analysis and the asset of a group, and the ref that the group asks for. */
-function destinationOfGroup(
+function targetOfGroup(
   upload: UploadRow,
   report: Report,
   group: Group,
@@ -137,13 +141,13 @@ function destinationOfGroup(
  * missing on one of those assets may be among them, so absence means nothing on the other assets of
  * that analysis.
  */
-function withoutStrays(
+function unlistedBesideFallback(
   destinations: readonly Destination[],
   warnings: Warnings,
 ): readonly Destination[] {
   const keyOf = ({ tool, category }: AnalysisDraft) => `${tool}\n${category}`;
-  const strays = destinations.filter(({ asset }) => asset.is_fallback === 1);
-  const uncertain = new Set(strays.map(({ analysis }) => keyOf(analysis)));
+  const onFallback = destinations.filter(({ asset }) => asset.is_fallback === 1);
+  const uncertain = new Set(onFallback.map(({ analysis }) => keyOf(analysis)));
   const told = new Set<string>();
   return destinations.map((destination) => {
     const { analysis, asset } = destination;
@@ -157,8 +161,8 @@ function withoutStrays(
   });
 }
 
-function groupsWithoutItems(report: Report, found: ItemIndex): Group[] {
-  const known = new Set(found.groups.map((group) => `${group.analysis}/${group.asset}`));
+function groupsWithoutItems(report: Report, itemIndex: ItemIndex): Group[] {
+  const known = new Set(itemIndex.groups.map((group) => `${group.analysis}/${group.asset}`));
   return report.analyses.flatMap((analysis, index) => {
     if (analysis.coverage !== 'full') return [];
     const named = assetsOf(report, analysis);
@@ -195,11 +199,7 @@ export async function holdScopes(
   upload: UploadRow,
   destinations: readonly Destination[],
 ): Promise<void> {
-  const keys = new Map(
-    destinations.map(
-      ({ place }) => [`${place.assetId} ${place.tool}\n${place.category}`, place] as const,
-    ),
-  );
+  const keys = new Map(destinations.map(({ place }) => [scopeText(place), place] as const));
   const ordered = [...keys.keys()].sort().map((key) => present(keys.get(key), 'a scope'));
   for (const slice of sliced(ordered)) {
     await slices.write(async (tx) => {

@@ -106,7 +106,7 @@ const isToldByOther = ({ isStale }: BatchPlace, { isForeign, isSeenLater }: Stor
  * The stored findings whose content is compared: not those of new items, of items that are stored
  * just as they were sent, nor those that others decide about.
  */
-export const toCompare = (items: readonly Matched[]): string[] =>
+export const idsToCompare = (items: readonly Matched[]): string[] =>
   items.flatMap(({ place, stored, content }) =>
     stored === null || content === null || isToldByOther(place, stored.state)
       ? []
@@ -114,8 +114,8 @@ export const toCompare = (items: readonly Matched[]): string[] =>
   );
 
 /**
- * `contents`: those of `toCompare`, by id. `newId` makes the ids of created findings and of events,
- * in order.
+ * `contents`: those of `idsToCompare`, by id. `newId` makes the ids of created findings and of
+ * events, in order.
  */
 export function batchRows(
   items: readonly Matched[],
@@ -141,7 +141,7 @@ export function batchRows(
     const id = stored === null ? create(rows, item, newId()) : stored.state.id;
     if (stored !== null) {
       revisit(rows, item, stored, contents.get(id), newId);
-      const more = opens(item, stored.state);
+      const more = openChange(item, stored.state);
       if (more !== 0)
         rows.opened.set(place.destination, (rows.opened.get(place.destination) ?? 0) + more);
     }
@@ -250,8 +250,8 @@ export function moveOf(
   return seen(stored, suppressed, isDefaultRef);
 }
 
-/** 1 when the finding becomes open on its ref, -1 when it no longer is, else 0. */
-function opens({ place, suppressed }: Matched, state: StoredState): number {
+/** How the number of open findings on the ref changes by this item: 1, 0 or -1. */
+function openChange({ place, suppressed }: Matched, state: StoredState): number {
   if (place.isStale || state.isSeenLater || state.isCreatedHere) return 0;
   const status = moveOf(state, suppressed, place.isDefaultRef)?.to ?? state.status;
   return Number(isActive(status)) - Number(state.isPresent && isActive(state.status));

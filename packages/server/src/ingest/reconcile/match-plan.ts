@@ -5,7 +5,7 @@
 // dry-run.ts.
 
 import { limits } from '@muster/contract/plain';
-import { type Absence, absencesIn, isWhole, NO_ABSENCE } from './absence.ts';
+import { type Absence, absencesIn, isComplete, NO_ABSENCE } from './absence.ts';
 import { findingsOfScopes, sightingsOnRefs, type StoredFinding } from '../store/finding.queries.ts';
 import type { Db } from '../../db/db.ts';
 import { GrowingInts } from '../../lib/growing-ints.ts';
@@ -44,7 +44,7 @@ export interface Matching {
   readonly by: MatchedBy;
 }
 
-export class Plan {
+export class MatchPlan {
   readonly #itemIndex: ItemIndex;
   readonly #destinations: Destinations;
   readonly #stored: StoredFindings;
@@ -79,7 +79,7 @@ export class Plan {
   absences(): ReadonlyMap<Destination, Absence> {
     const absences = absencesIn(this.#stored, this.#left.stored, this.#opened);
     const ofRound = [...this.#destinations.all.entries()].filter(([, destination]) =>
-      isOf(destination, this.#round),
+      isInRound(destination, this.#round),
     );
     return new Map(
       ofRound.map(([number, destination]) => [destination, absences.get(number) ?? NO_ABSENCE]),
@@ -90,7 +90,7 @@ export class Plan {
    * Matches findings that equal evidence left without a partner, where there are such on both
    * sides.
    */
-  async matchMoved(db: Db, again: Rereading): Promise<void> {
+  async matchMoved(db: Db, rereading: Rereading): Promise<void> {
     const { drafts, rows } = this.#leftOnBothSides();
     if (rows.length === 0) return;
     if (
@@ -106,7 +106,7 @@ export class Plan {
     const stored = await looseStored(db, tenantId, this.#stored, rows);
     if (stored.length === 0) return;
     const destinationOf = (row: number): number => this.#destinationOf(row);
-    const loose = await looseDrafts(again, this.#itemIndex, drafts, destinationOf);
+    const loose = await looseDrafts(rereading, this.#itemIndex, drafts, destinationOf);
     matchMoved(loose, stored, (row, found, by) => {
       this.#left.drafts[row] = 0;
       this.#left.stored[found] = 0;
@@ -121,12 +121,12 @@ export class Plan {
    */
   #leftOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
     const stored = this.#stored;
-    const isConclusive = this.#destinations.all.map((destination) =>
-      isWhole(destination, this.#itemIndex.tally),
+    const areComplete = this.#destinations.all.map((destination) =>
+      isComplete(destination, this.#itemIndex.tally),
     );
     const mayMove = (row: number): boolean =>
       this.#left.stored[row] === 1 &&
-      isConclusive[stored.destinationOf(row)] === true &&
+      areComplete[stored.destinationOf(row)] === true &&
       stored.mayHaveMoved(row);
     const destinations = new Uint8Array(this.#destinations.all.length);
     for (let row = 0; row < stored.length; row += 1)
@@ -153,11 +153,11 @@ export class Plan {
   /** The number of the batch that writes a finding; NO_BATCH when this plan doesn't write it. */
   batchOf(row: number): number {
     const destination = this.#destinations.all[this.#destinationOf(row)] as Destination;
-    return isOf(destination, this.#round) ? this.#batches.at(row) : NO_BATCH;
+    return isInRound(destination, this.#round) ? this.#batches.at(row) : NO_BATCH;
   }
 
   /** The destination of a finding, and the stored finding that it is. */
-  of(row: number): Matching {
+  matchingOf(row: number): Matching {
     const number = this.#destinationOf(row);
     const storedRow = this.#storedRow[row] as number;
     return {
@@ -229,7 +229,7 @@ function openedBy(committed: ReadonlyMap<number, string>): ReadonlyMap<number, n
 
 const BY: readonly MatchedBy[] = ['new', 'producer', 'content', 'moved', 'nearest'];
 
-const isOf = (destination: Destination, round: number | null): boolean =>
+const isInRound = (destination: Destination, round: number | null): boolean =>
   round === null || destination.round === round;
 
 /**
@@ -237,16 +237,16 @@ const isOf = (destination: Destination, round: number | null): boolean =>
  * earlier try wrote. Without a round all destinations are matched against what is stored now; that
  * is for a dry run, which writes nothing that a later round could find.
  */
-export async function makePlan(
+export async function makeMatchPlan(
   db: Db,
   itemIndex: ItemIndex,
   destinations: Destinations,
-  again: Rereading,
+  rereading: Rereading,
   committed: ReadonlyMap<number, string>,
   round: number | null = null,
-): Promise<Plan> {
+): Promise<MatchPlan> {
   const stored = await readStored(db, destinations, round);
-  const plan = new Plan(
+  const plan = new MatchPlan(
     itemIndex,
     destinations,
     stored,
@@ -254,7 +254,7 @@ export async function makePlan(
     committed,
     round,
   );
-  await plan.matchMoved(db, again);
+  await plan.matchMoved(db, rereading);
   return plan;
 }
 
@@ -297,7 +297,7 @@ function batchesOf(itemIndex: ItemIndex, destinations: Destinations): GrowingInt
 export const roundsOf = (destinations: Destinations): number =>
   destinations.all.reduce((most, destination) => Math.max(most, destination.round + 1), 1);
 
-type NumberedSite = readonly [number, Destination];
+type NumberedDestination = readonly [number, Destination];
 
 /**
  * The findings that the scopes of a round hold. Scopes that differ only in their assets are read
@@ -310,9 +310,10 @@ async function readStored(
 ): Promise<StoredFindings> {
   const stored = new StoredFindings();
   const ofRound = [...destinations.all.entries()].filter(([, destination]) =>
-    isOf(destination, round),
+    isInRound(destination, round),
   );
-  const ofAnalysis = ([, { place }]: NumberedSite): string => `${place.tool}\n${place.category}`;
+  const ofAnalysis = ([, { place }]: NumberedDestination): string =>
+    `${place.tool}\n${place.category}`;
   for (const alike of Map.groupBy(ofRound, ofAnalysis).values()) {
     for (const some of sliced(alike)) await readScopes(db, some, stored);
   }
@@ -325,16 +326,16 @@ async function readStored(
  */
 async function readScopes(
   db: Db,
-  destinations: readonly NumberedSite[],
+  destinations: readonly NumberedDestination[],
   stored: StoredFindings,
 ): Promise<void> {
-  const { tenantId, tool, category } = (destinations[0] as NumberedSite)[1].place;
+  const { tenantId, tool, category } = (destinations[0] as NumberedDestination)[1].place;
   const byAsset = Map.groupBy(destinations, ([, { place }]) => place.assetId);
   const scopes = { tool, category, assetIds: [...byAsset.keys()] };
   for (let after: string | null = null; ; ) {
     const page = await findingsOfScopes(db, tenantId, scopes, after, PAGE_ROWS);
-    const isWhole = page.length < PAGE_ROWS;
-    if (!isWhole && byAsset.size > 1) {
+    const isLastPage = page.length < PAGE_ROWS;
+    if (!isLastPage && byAsset.size > 1) {
       const ofEach = [...byAsset.values()];
       const half = Math.ceil(ofEach.length / 2);
       await readScopes(db, ofEach.slice(0, half).flat(), stored);
@@ -342,14 +343,14 @@ async function readScopes(
       return;
     }
     await addPage(db, byAsset, page, stored);
-    if (isWhole) return;
+    if (isLastPage) return;
     after = page.at(-1)?.id ?? null;
   }
 }
 
 async function addPage(
   db: Db,
-  byAsset: ReadonlyMap<string, readonly NumberedSite[]>,
+  byAsset: ReadonlyMap<string, readonly NumberedDestination[]>,
   page: readonly StoredFinding[],
   stored: StoredFindings,
 ): Promise<void> {

@@ -12,7 +12,7 @@ import {
   changeStatuses,
   insertFindingEvents,
   insertFindings,
-  noteSightings,
+  updateSightings,
   saveSightings,
   storedContents,
 } from '../store/finding.queries.ts';
@@ -24,13 +24,13 @@ import {
   contentOf,
   type Matched,
   moveOf,
-  toCompare,
+  idsToCompare,
 } from './finding-rows.rules.ts';
 import { assert } from '../../lib/assert.ts';
 import { newId } from '../../lib/ids.ts';
 import type { FindingDraft, ItemPass, Report } from '../report/report.rules.ts';
 import { extendHold, holdLease, type IngestDeps } from '../lease/lease.ts';
-import { type Matching, NO_BATCH, type Plan } from './match-plan.ts';
+import { type Matching, NO_BATCH, type MatchPlan } from './match-plan.ts';
 import type { RawHashes } from '../index/raw-hashes.rules.ts';
 import type { Warnings } from '../json/warnings.decode.ts';
 import type { StoredCounts } from './batch-counts.rules.ts';
@@ -40,10 +40,10 @@ import type { UploadRow } from '../store/upload.queries.ts';
 import { insertBatch } from '../store/upload-work.queries.ts';
 
 /** What was found out about an upload before its items are written. */
-export interface Judged {
+export interface PlannedReport {
   readonly report: Report;
   readonly itemIndex: ItemIndex;
-  readonly plan: Plan;
+  readonly plan: MatchPlan;
   readonly raws: RawHashes;
   readonly secretKey: Buffer;
   /** The batches that an earlier try wrote. */
@@ -64,13 +64,13 @@ export interface Sink {
  * warnings of reading the details of the items.
  */
 export async function readItems(
-  judged: Judged,
+  planned: PlannedReport,
   pieces: AsyncIterable<readonly ScannedItem[]>,
   sink: Sink,
   defects: ReaderDefects,
 ): Promise<Warnings> {
-  const { itemIndex, plan, committed } = judged;
-  const pass = judged.report.pass();
+  const { itemIndex, plan, committed } = planned;
+  const pass = planned.report.pass();
   let number = 0;
   for await (const items of pieces) {
     for (const item of items) {
@@ -79,7 +79,7 @@ export async function readItems(
       if (row === NO_ROW) continue;
       const batch = plan.batchOf(row);
       if (batch === NO_BATCH) continue;
-      const matched = matchedItem(judged, pass, item, row, committed.has(batch), defects);
+      const matched = matchedItem(planned, pass, item, row, committed.has(batch), defects);
       if (!committed.has(batch)) await sink.add(batch, matched, number);
     }
   }
@@ -92,7 +92,7 @@ export async function readItems(
  * the item, and it is read for its warnings alone.
  */
 function matchedItem(
-  { itemIndex, plan, raws, secretKey }: Judged,
+  { itemIndex, plan, raws, secretKey }: PlannedReport,
   pass: ItemPass,
   item: ScannedItem,
   row: number,
@@ -100,7 +100,7 @@ function matchedItem(
   defects: ReaderDefects,
 ): Matched {
   const { evidence } = itemIndex;
-  const matching = plan.of(row);
+  const matching = plan.matchingOf(row);
   const suppressed = itemIndex.isSuppressed(row);
   const { place } = matching.destination;
   const common = { place, suppressed, by: matching.by };
@@ -118,17 +118,17 @@ function matchedItem(
   const before = pass.warnings.taken;
   const content = readContent(read.draft, pass.warnings, defects);
   // An item with warnings is read in every upload, so that every receipt tells them.
-  const told = pass.warnings.taken === before ? raw : null;
-  const packed = evidence.pack(row, told, movedOf(read.draft, secretKey));
+  const storedRaw = pass.warnings.taken === before ? raw : null;
+  const packed = evidence.pack(row, storedRaw, movedOf(read.draft, secretKey));
   if (matching.row === null) return { ...common, stored: null, content, evidence: packed };
   const { stored, row: storedRow } = matching;
   const compared: Compared = {
     state: stored.at(storedRow),
     sameEvidence:
       evidence.isSameIdentity(row, stored.evidence, storedRow) &&
-      (told === null
+      (storedRaw === null
         ? !stored.evidence.has(storedRow, RAW)
-        : stored.evidence.isHash(storedRow, RAW, told)),
+        : stored.evidence.isHash(storedRow, RAW, storedRaw)),
   };
   return { ...common, stored: compared, content, evidence: packed };
 }
@@ -171,7 +171,7 @@ export async function rowsOf(
   newId: () => string,
 ): Promise<BatchRows> {
   const tenantId = items[0]?.place.tenantId ?? '';
-  const contents = await storedContents(db, tenantId, toCompare(items));
+  const contents = await storedContents(db, tenantId, idsToCompare(items));
   return batchRows(items, contents, newId);
 }
 
@@ -251,7 +251,7 @@ async function writeBatch(
         changeFindings(tx, rows.changed, rows.changedDetails),
         changeStatuses(tx, tenantId, rows.statuses, nowMs),
         saveSightings(tx, rows.sighted),
-        noteSightings(tx, rows.seenAgain),
+        updateSightings(tx, rows.seenAgain),
         insertFindingEvents(tx, rows.events),
         insertBatch(tx, upload, batch, countsText(rows)),
       ]);

@@ -159,7 +159,7 @@ export interface StoredSighting {
 export type Sightings = ReadonlyMap<string, ReadonlyMap<string, StoredSighting>>;
 
 /** The refs of one destination: its own and the default one. */
-const REFS_OF_SITE = 2;
+const REFS_OF_DESTINATION = 2;
 
 /**
  * What is known of these findings on these refs. They are joined in memory: a PostgreSQL that has
@@ -181,7 +181,7 @@ export async function sightingsOnRefs(
     .where(isAmong(db, 'finding_id', findingIds))
     // With many assets most pairs of finding and ref don't exist: the index would look up each
     // pair.
-    .where(refIds.length > REFS_OF_SITE ? sql<SqlBool>`(${isRef}) is true` : isRef)
+    .where(refIds.length > REFS_OF_DESTINATION ? sql<SqlBool>`(${isRef}) is true` : isRef)
     .execute();
   const sightings = new Map<string, Map<string, StoredSighting>>();
   for (const { ref_id: refId, finding_id: findingId, present, last_upload_id } of rows) {
@@ -284,7 +284,7 @@ export interface SeenAgain
  */
 const TOGETHER_MIN = 8;
 
-export async function noteSightings(db: Db, all: readonly SeenAgain[]): Promise<void> {
+export async function updateSightings(db: Db, all: readonly SeenAgain[]): Promise<void> {
   const many = all.filter(({ findingIds }) => findingIds.length >= TOGETHER_MIN);
   const few = all.filter(({ findingIds }) => findingIds.length < TOGETHER_MIN);
   const rows = few.flatMap(({ findingIds, ...sight }) =>
@@ -292,7 +292,7 @@ export async function noteSightings(db: Db, all: readonly SeenAgain[]): Promise<
   );
   const key = ['tenant_id', 'ref_id', 'finding_id'] as const;
   await Promise.all([
-    ...many.map((seen) => noteOnRef(db, seen)),
+    ...many.map((seen) => updateOnRef(db, seen)),
     updateRows(
       db,
       'finding_ref',
@@ -308,7 +308,7 @@ export async function noteSightings(db: Db, all: readonly SeenAgain[]): Promise<
   ]);
 }
 
-async function noteOnRef(db: Db, seen: SeenAgain): Promise<void> {
+async function updateOnRef(db: Db, seen: SeenAgain): Promise<void> {
   const { tenant_id: tenantId, ref_id: refId, findingIds, ...sight } = seen;
   await db
     .updateTable('finding_ref')

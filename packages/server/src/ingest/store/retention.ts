@@ -32,7 +32,7 @@ const PIECES_PER_STEP = 16;
 const REJECTIONS_PER_STEP = 2000;
 
 /** Dry runs that one step deletes, each a row with a receipt: about as many bytes again. */
-const REHEARSALS_PER_STEP = 250;
+const DRY_RUNS_PER_STEP = 250;
 
 /** Chunks in one round of a minute: 1 GiB, or as many small uploads; a server takes in less. */
 const PIECES_PER_ROUND = 4096;
@@ -64,7 +64,7 @@ export async function pruneUploads(
   while (budget.pieces > 0) {
     budget.pieces -= PIECES_PER_STEP;
     const before = nowMs - limits.idempotencyMs;
-    if ((await deleteSomeDryRuns(db, before, REHEARSALS_PER_STEP)) < REHEARSALS_PER_STEP) break;
+    if ((await deleteSomeDryRuns(db, before, DRY_RUNS_PER_STEP)) < DRY_RUNS_PER_STEP) break;
   }
   await forgetIdempotency(db, nowMs - limits.idempotencyMs);
   return removed;
