@@ -37,6 +37,7 @@ import {
   markStale,
   resolveDestinations,
   type Destination,
+  type Destinations,
 } from './reconcile/destinations.ts';
 import { LeasedSlices, sliced } from './lease/slices.ts';
 import type { ItemIndex } from './index/item-index.rules.ts';
@@ -106,13 +107,14 @@ function commandOf({ analyses }: Report): string | null {
   return only;
 }
 
+/** Writes the inventory and the findings, then finishes the upload. */
 async function applyReport(
   deps: IngestDeps,
   upload: UploadRow,
   reading: Reading,
   itemIndex: ItemIndex,
 ): Promise<void> {
-  const { source, document, report, lists } = reading;
+  const { report } = reading;
   const db = deps.database.tenant(upload.tenant_id);
   const slices = await LeasedSlices.open(deps, upload, 'frame');
   const nowMs = deps.clock.nowMs();
@@ -128,10 +130,40 @@ async function applyReport(
   const resolved = await resolveDestinations(slices, upload, report, itemIndex, inventory, nowMs);
   await holdScopes(deps, slices, upload, resolved.all);
   const destinations = await markStale(db, upload, resolved);
+  const written = await writeFindings(deps, upload, reading, itemIndex, destinations);
+  await finish(deps, upload, {
+    report,
+    itemIndex,
+    inventory: { ...inventory.counts, dependencies: dependencies.counts },
+    destinations: destinations.all,
+    absences: written.absences,
+    warnings: [
+      report.warnings,
+      ...inventory.warnings,
+      ...dependencies.warnings,
+      itemIndex.warnings,
+      destinations.warnings,
+      ...written.warnings,
+    ],
+  });
+}
+
+/**
+ * Matches the findings and writes them in batches, round by round. Returns what is absent at each
+ * destination, and the warnings of the details.
+ */
+async function writeFindings(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { source, document, report, lists }: Reading,
+  itemIndex: ItemIndex,
+  destinations: Destinations,
+): Promise<{ absences: ReadonlyMap<Destination, Absence>; warnings: readonly Warnings[] }> {
+  const { secretKey } = deps;
+  const db = deps.database.tenant(upload.tenant_id);
   const committed = await batchCounts(db, upload, 'items');
   const absences = new Map<Destination, Absence>();
-  const detailWarnings: Warnings[] = [];
-  const { secretKey } = deps;
+  const warnings: Warnings[] = [];
   const raws = new RawHashes(report, secretKey);
   const rereading = { report, secretKey, items: () => source.items(document, lists) };
   const rounds = roundsOf(destinations);
@@ -139,26 +171,12 @@ async function applyReport(
     const plan = await makeMatchPlan(db, itemIndex, destinations, rereading, committed, round);
     const planned = { report, itemIndex, plan, raws, secretKey, committed };
     const defects = new ReaderDefects(deps, upload);
-    detailWarnings.push(
+    warnings.push(
       await readItems(planned, rereading.items(), new BatchWriter(deps, upload), defects),
     );
     for (const [destination, absence] of plan.absences()) absences.set(destination, absence);
   }
-  await finish(deps, upload, {
-    report,
-    itemIndex,
-    inventory: { ...inventory.counts, dependencies: dependencies.counts },
-    destinations: destinations.all,
-    absences,
-    warnings: [
-      report.warnings,
-      ...inventory.warnings,
-      ...dependencies.warnings,
-      itemIndex.warnings,
-      destinations.warnings,
-      ...detailWarnings,
-    ],
-  });
+  return { absences, warnings };
 }
 
 /**

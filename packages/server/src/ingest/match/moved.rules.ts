@@ -6,7 +6,7 @@
 import { pairByLines, type Placed } from './match.rules.ts';
 
 /** A finding of a report, or a stored one, that has no partner yet. */
-export interface Loose extends Placed {
+export interface Unmatched extends Placed {
   /** Only findings of one destination are paired. */
   readonly destination: number;
   /** Orders findings on one line, so that chance doesn't. */
@@ -21,10 +21,10 @@ export interface Loose extends Placed {
   readonly reach: number;
 }
 
-type Pair = (draft: Loose, found: Loose) => void;
+type Pair = (draft: Unmatched, found: Unmatched) => void;
 
 /** Pairs findings of one key, which are in the order of their lines. */
-type PairUp = (drafts: readonly Loose[], stored: readonly Loose[], pair: Pair) => void;
+type PairUp = (drafts: readonly Unmatched[], stored: readonly Unmatched[], pair: Pair) => void;
 
 const byLines: PairUp = (drafts, stored, pair) => {
   for (const [draft, found] of pairByLines(drafts, stored, true)) pair(draft, found);
@@ -33,7 +33,7 @@ const byLines: PairUp = (drafts, stored, pair) => {
 /** Pairs the nearest of all first, each once, within the reach of both. */
 const byNearness: PairUp = (drafts, stored, pair) => {
   // Stored findings by reach and line; the first one is last, where `pop` takes it.
-  const waiting = new Map<string, Loose[]>();
+  const waiting = new Map<string, Unmatched[]>();
   for (const one of stored.toReversed()) {
     const key = `${one.reach} ${one.line}`;
     const there = waiting.get(key);
@@ -63,7 +63,11 @@ const byNearness: PairUp = (drafts, stored, pair) => {
  * What two findings must have in common, the strongest first; null: the finding can't be paired
  * that way.
  */
-const TIERS: readonly (readonly ['moved' | 'nearest', (one: Loose) => string | null, PairUp])[] = [
+const TIERS: readonly (readonly [
+  'moved' | 'nearest',
+  (one: Unmatched) => string | null,
+  PairUp,
+])[] = [
   ['moved', ({ moved, names }) => moved && `${moved} ${names[0]}`, byLines],
   ['moved', ({ moved, names }) => moved && `${moved} ${names[1]}`, byLines],
   ['moved', ({ moved }) => moved, byLines],
@@ -75,14 +79,14 @@ const TIERS: readonly (readonly ['moved' | 'nearest', (one: Loose) => string | n
  * call is new.
  */
 export function matchMoved(
-  drafts: readonly Loose[],
-  stored: readonly Loose[],
+  drafts: readonly Unmatched[],
+  stored: readonly Unmatched[],
   pair: (draft: number, found: number, by: 'moved' | 'nearest') => void,
 ): void {
   let [left, right] = [drafts, stored];
   for (const [by, keyOf, pairUp] of TIERS) {
     const known = grouped(right, keyOf);
-    const taken = new Set<Loose>();
+    const taken = new Set<Unmatched>();
     for (const [key, some] of grouped(left, keyOf)) {
       pairUp(some, known.get(key) ?? [], (draft, found) => {
         pair(draft.row, found.row, by);
@@ -96,10 +100,10 @@ export function matchMoved(
 
 /** The findings that have the key, in groups, each in the order of its lines. */
 function grouped(
-  all: readonly Loose[],
-  keyOf: (one: Loose) => string | null,
-): ReadonlyMap<string, readonly Loose[]> {
-  const groups = new Map<string, Loose[]>();
+  all: readonly Unmatched[],
+  keyOf: (one: Unmatched) => string | null,
+): ReadonlyMap<string, readonly Unmatched[]> {
+  const groups = new Map<string, Unmatched[]>();
   for (const one of all) {
     const key = keyOf(one);
     if (key === null) continue;
@@ -108,7 +112,8 @@ function grouped(
     if (group === undefined) groups.set(keyAtDestination, [one]);
     else group.push(one);
   }
-  const byTie = (a: Loose, b: Loose): number => (a.tie < b.tie ? -1 : Number(a.tie > b.tie));
+  const byTie = (a: Unmatched, b: Unmatched): number =>
+    a.tie < b.tie ? -1 : Number(a.tie > b.tie);
   for (const group of groups.values()) group.sort((a, b) => a.line - b.line || byTie(a, b));
   return groups;
 }

@@ -63,13 +63,13 @@ export const NO_ABSENCE: Absence = { absent: [], open: 0 };
 /**
  * The absence at each destination, by its number; a destination without stored findings is missing.
  * A finding is absent when it was present on its ref until now, has no partner after matching (a
- * mark in `left`), and no later upload has it. The scopes are held, so only operators change the
- * findings meanwhile. `opened`: by destination, how many more findings are open because of what
+ * mark in `unmatched`), and no later upload has it. The scopes are held, so only operators change
+ * the findings meanwhile. `opened`: by destination, how many more findings are open because of what
  * this upload has written already.
  */
 export function absencesIn(
   stored: StoredFindings,
-  left: Uint8Array,
+  unmatched: Uint8Array,
   opened: ReadonlyMap<number, number>,
 ): ReadonlyMap<number, Absence> {
   const absences = new Map<number, { absent: Absence['absent'][number][]; open: number }>();
@@ -81,10 +81,10 @@ export function absencesIn(
     };
     absences.set(destination, absence);
     if (!stored.isPresent(row)) continue;
-    const isLeft = left[row] === 1 && !stored.isWritten(row);
-    if (isLeft && stored.isSeenLater(row)) continue;
+    const isUnmatched = unmatched[row] === 1 && !stored.isWritten(row);
+    if (isUnmatched && stored.isSeenLater(row)) continue;
     if (isActive(stored.status(row)) && !stored.isCreatedHere(row)) absence.open += 1;
-    if (!isLeft) continue;
+    if (!isUnmatched) continue;
     absence.absent.push({ id: stored.id(row), status: stored.status(row) });
   }
   return absences;

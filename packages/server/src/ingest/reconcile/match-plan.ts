@@ -10,7 +10,7 @@ import { findingsOfScopes, sightingsOnRefs, type StoredFinding } from '../store/
 import type { Db } from '../../db/db.ts';
 import { GrowingInts } from '../../lib/growing-ints.ts';
 import { type MatchedBy, match } from '../match/match.rules.ts';
-import { looseDrafts, looseStored, type Rereading } from './moved-findings.ts';
+import { unmatchedDrafts, unmatchedStored, type Rereading } from './moved-findings.ts';
 import { matchMoved } from '../match/moved.rules.ts';
 import type { StoredCounts } from './batch-counts.rules.ts';
 import type { Destination, Destinations } from './destinations.ts';
@@ -53,7 +53,7 @@ export class MatchPlan {
   readonly #storedRow: Int32Array;
   readonly #by: Uint8Array;
   /** Marks of the drafts and of the stored findings that have no partner. */
-  readonly #left: { readonly drafts: Uint8Array; readonly stored: Uint8Array };
+  readonly #unmatched: { readonly drafts: Uint8Array; readonly stored: Uint8Array };
   readonly #opened: ReadonlyMap<number, number>;
 
   constructor(
@@ -71,13 +71,13 @@ export class MatchPlan {
     this.#round = round;
     this.#storedRow = new Int32Array(itemIndex.evidence.length).fill(NEW);
     this.#by = new Uint8Array(itemIndex.evidence.length);
-    this.#left = this.#match(committed);
+    this.#unmatched = this.#match(committed);
     this.#opened = openedBy(committed);
   }
 
   /** What is absent at each destination of the round. */
   absences(): ReadonlyMap<Destination, Absence> {
-    const absences = absencesIn(this.#stored, this.#left.stored, this.#opened);
+    const absences = absencesIn(this.#stored, this.#unmatched.stored, this.#opened);
     const ofRound = [...this.#destinations.all.entries()].filter(([, destination]) =>
       isInRound(destination, this.#round),
     );
@@ -91,25 +91,21 @@ export class MatchPlan {
    * sides.
    */
   async matchMoved(db: Db, rereading: Rereading): Promise<void> {
-    const { drafts, rows } = this.#leftOnBothSides();
+    const { drafts, rows } = this.#unmatchedOnBothSides();
     if (rows.length === 0) return;
-    if (
-      Math.max(
-        rows.length,
-        drafts.reduce((sum, mark) => sum + mark, 0),
-      ) > MOVED_MAX
-    ) {
+    const draftCount = drafts.reduce((sum, mark) => sum + mark, 0);
+    if (Math.max(rows.length, draftCount) > MOVED_MAX) {
       const detail = `More than ${MOVED_MAX} findings are new or gone: whether some of them only moved was not looked at.`;
       return this.#destinations.warnings.warn('', 'moved_not_matched', detail);
     }
     const tenantId = this.#destinations.all[0]?.place.tenantId ?? '';
-    const stored = await looseStored(db, tenantId, this.#stored, rows);
+    const stored = await unmatchedStored(db, tenantId, this.#stored, rows);
     if (stored.length === 0) return;
     const destinationOf = (row: number): number => this.#destinationOf(row);
-    const loose = await looseDrafts(rereading, this.#itemIndex, drafts, destinationOf);
-    matchMoved(loose, stored, (row, found, by) => {
-      this.#left.drafts[row] = 0;
-      this.#left.stored[found] = 0;
+    const unmatched = await unmatchedDrafts(rereading, this.#itemIndex, drafts, destinationOf);
+    matchMoved(unmatched, stored, (row, found, by) => {
+      this.#unmatched.drafts[row] = 0;
+      this.#unmatched.stored[found] = 0;
       this.#pair(row, found, by);
     });
   }
@@ -119,21 +115,21 @@ export class MatchPlan {
    * A stored finding can have moved only where absence from the report means that it is gone. A
    * late upload takes part, too: it may know a finding by its place before a move.
    */
-  #leftOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
+  #unmatchedOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
     const stored = this.#stored;
     const areComplete = this.#destinations.all.map((destination) =>
       isComplete(destination, this.#itemIndex.tally),
     );
     const mayMove = (row: number): boolean =>
-      this.#left.stored[row] === 1 &&
+      this.#unmatched.stored[row] === 1 &&
       areComplete[stored.destinationOf(row)] === true &&
       stored.mayHaveMoved(row);
     const destinations = new Uint8Array(this.#destinations.all.length);
     for (let row = 0; row < stored.length; row += 1)
       if (mayMove(row)) destinations[stored.destinationOf(row)] = 1;
     const both = new Uint8Array(destinations.length);
-    const drafts = this.#left.drafts.map((isLeft, row) =>
-      isLeft === 1 && destinations[this.#destinationOf(row)] === 1 ? 1 : 0,
+    const drafts = this.#unmatched.drafts.map((isUnmatched, row) =>
+      isUnmatched === 1 && destinations[this.#destinationOf(row)] === 1 ? 1 : 0,
     );
     drafts.forEach((mark, row) => {
       if (mark === 1) both[this.#destinationOf(row)] = 1;

@@ -10,7 +10,7 @@ import type { Report } from '../report/report.rules.ts';
 import { movedOf } from '../match/evidence.rules.ts';
 import { MOVED, packedHash, DUPLICATE_KEY } from '../match/evidence-table.rules.ts';
 import { findingsById } from '../store/finding.queries.ts';
-import type { Loose } from '../match/moved.rules.ts';
+import type { Unmatched } from '../match/moved.rules.ts';
 import { sliced } from '../lease/slices.ts';
 import { isActive } from '../../findings/finding.machine.ts';
 import type { StoredFindings } from './stored-findings.rules.ts';
@@ -52,13 +52,13 @@ const inFileOf = (type: string, ruleId: string, path: string): string | null =>
   ruleId === '' ? null : hashed(type, ruleId, path);
 
 /** The stored findings of these rows, as far as they can be recognised after a move. */
-export async function looseStored(
+export async function unmatchedStored(
   db: Db,
   tenantId: string,
   stored: StoredFindings,
   rows: readonly number[],
-): Promise<Loose[]> {
-  const loose: Loose[] = [];
+): Promise<Unmatched[]> {
+  const unmatched: Unmatched[] = [];
   for (const slice of sliced(rows)) {
     // A finding may stand in several rows, one for each of several refs.
     const rowsOf = Map.groupBy(slice, (row) => stored.id(row));
@@ -66,7 +66,7 @@ export async function looseStored(
       const { path, start_line: line, type, rule_id: ruleId } = found;
       if (path === null) continue;
       for (const row of rowsOf.get(found.id) ?? []) {
-        loose.push({
+        unmatched.push({
           row,
           destination: stored.destinationOf(row),
           line: line ?? 0,
@@ -79,18 +79,18 @@ export async function looseStored(
       }
     }
   }
-  return loose;
+  return unmatched;
 }
 
 /** The findings of the report in the marked rows, as far as they can be recognised after a move. */
-export async function looseDrafts(
+export async function unmatchedDrafts(
   { report, secretKey, items }: Rereading,
   itemIndex: ItemIndex,
   marks: Uint8Array,
   destinationOf: (row: number) => number,
-): Promise<Loose[]> {
+): Promise<Unmatched[]> {
   const pass = report.pass();
-  const loose: Loose[] = [];
+  const unmatched: Unmatched[] = [];
   let number = 0;
   for await (const piece of items()) {
     for (const { bytes, list, index } of piece) {
@@ -101,7 +101,7 @@ export async function looseDrafts(
       if (read.outcome !== 'finding' || read.draft.path === null) continue;
       const { path, startLine, type, ruleId, identity } = read.draft;
       const isCode = identity.kind === 'code' && startLine !== null;
-      loose.push({
+      unmatched.push({
         row,
         destination: destinationOf(row),
         line: startLine ?? 0,
@@ -113,5 +113,5 @@ export async function looseDrafts(
       });
     }
   }
-  return loose;
+  return unmatched;
 }
