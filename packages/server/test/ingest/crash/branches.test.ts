@@ -90,7 +90,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(shown((await tell(gone)).snapshot), ['a resolved 1 fixed']);
     });
 
-    test('of a finding that the default branch never had, the other branch says what it is', async () => {
+    test('a finding that the default branch never had is shown as the other branch says', async () => {
       const start = [logOf(runOn('main', ['a'])), logOf(runOn('next', ['b'], SUPPRESSED))];
       assert.deepEqual(shown((await tell(start)).snapshot), ['a open 1', 'b suppressed 1']);
       const next = [...start, logOf(runOn('next', ['b'], { level: 'note' }))];

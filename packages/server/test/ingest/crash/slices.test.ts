@@ -94,7 +94,7 @@ for (const backend of BACKENDS) {
       return await snapshotOf(stage.database, caller.tenantId, ids);
     };
 
-    test('a large frame is written in slices, and what it counts survives a crash behind each', async () => {
+    test('a large inventory is written in slices, and its counts survive a crash after each', async () => {
       const report = largeInventory(2 * SLICE_ROWS + 10);
       const steps = await stepsOf([report]);
       const counted = steps.filter((step) => /^frame \d+$/.test(step));
@@ -227,7 +227,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(counted, ['frame 0', 'frame 1', 'frame 2', 'frame 3']);
     });
 
-    test('an upload that dies behind each of its slices gets further each time, and is done in the end', async () => {
+    test('an upload whose worker dies after each of its slices gets further each time, and is done in the end', async () => {
       const dependencies = Array.from({ length: 6 * SLICE_ROWS }, (_, n) => ({ name: `n${n}` }));
       const caller = await newCaller(stage);
       const id = await receive(stage, caller, 'ctis', { ...ctis([]), dependencies });
@@ -323,7 +323,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(from.map((data) => String(data['from'])).sort(), ['confirmed', 'open']);
     });
 
-    test('of many scopes an upload takes all or none: behind a busy one it gives back the others', async () => {
+    test('an upload takes all of its scopes or none: when one is busy it gives the others back', async () => {
       const caller = await newCaller(stage);
       const report = largeInventory(SLICE_ROWS + 10);
       const first = await tell(caller, report);

@@ -159,7 +159,7 @@ test('findings that differ in title, version, end, further places, flows, stacks
   for (const [one, other] of pairs) assert.deepEqual(ofCtis(one, other, one), [0, 1]);
 });
 
-test('of items that are the same one that nothing suppresses counts, then the worst, in any order', () => {
+test('among equal items an unsuppressed one counts first, then the worst, in any order', () => {
   const suppressed = { suppressions: [{ kind: 'inSource' }] };
   const note = { level: 'note' };
   const error = { level: 'error' };

@@ -86,7 +86,7 @@ for (const backend of BACKENDS) {
     };
     const codesOf = ({ warnings }: Receipt): string[] => warnings.map(({ code }) => code);
 
-    test('of two that were interrupted each concludes what it would have at once', async () => {
+    test('two interrupted uploads each conclude the same as without the interruption', async () => {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const rules = Array.from({ length: limits.ingestBatchItems + 10 }, (_, rule) => `r${rule}`);
@@ -201,7 +201,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual({ held, resolved, suppressed }, { held: 0, resolved: 600, suppressed: 10 });
     });
 
-    test('who lost an upload extends none of its scopes', async () => {
+    test('a worker that lost an upload extends none of its scopes', async () => {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const lost = await hand(caller, ['one']);

@@ -131,7 +131,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await tellSarif(caller, moved), { ...none, unchanged: 2 });
     });
 
-    test('of equal code in a folder that moved each finding goes with its file', async () => {
+    test('when a folder with equal code moves, each finding goes with its file', async () => {
       const caller = await newCaller(stage);
       const paths = Array.from({ length: 20 }, (_, at) => `part-${at % 5}/file-${at}.ts`);
       await tellSarif(
@@ -178,7 +178,7 @@ for (const backend of BACKENDS) {
       }
     });
 
-    test('what is resolved stays so, and of a part of the code nothing is known to have moved', async () => {
+    test('a resolved finding stays resolved, and a partial report moves nothing', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'a.ts' }]);
       await tellSarif(caller, [{ path: 'z.ts', rule: 'r2' }]);
@@ -201,7 +201,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await tellSarif(caller, renamed), { ...none, changed: 1 });
     });
 
-    test('what two other branches have alike is not one finding', async () => {
+    test('similar findings of two other branches are not one finding', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'z.ts', rule: 'r2' }]);
       const others = [{ path: 'z.ts', rule: 'r2' }];
@@ -212,7 +212,7 @@ for (const backend of BACKENDS) {
       assert.equal(created, 1);
     });
 
-    test('what is mended goes nowhere: something new is open', async () => {
+    test('a resolved finding moves nowhere: another one nearby is a new one', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'a.ts' }]);
       await decide(caller, 'a.ts', 10, 'resolved');

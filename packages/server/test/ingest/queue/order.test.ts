@@ -114,7 +114,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual((await rowOf(caller, slow)).attempt, 2);
     });
 
-    test('an upload that waits because of a fault holds none of its runner’s up', async () => {
+    test('an upload that waits because of a fault holds up no other one of its runner', async () => {
       const caller = await newCaller(stage);
       await postpone(stage, caller, await hand(caller, ['a']), 60_000);
       const newer = await hand(caller, ['a', 'b']);

@@ -164,7 +164,7 @@ for (const backend of BACKENDS) {
       await drain();
     });
 
-    test('of 230 uploads at once 200 or fewer come in; the others are told how long to wait', async () => {
+    test('when 230 uploads come at once, at most 200 get in; the others are told how long to wait', async () => {
       const runners = await crew();
       const caller = present(runners[0], 'a runner');
       const handIn = async (_: unknown, n: number): Promise<unknown> => {

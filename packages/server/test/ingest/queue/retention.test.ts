@@ -122,7 +122,7 @@ for (const backend of BACKENDS) {
       assert.equal(await workOnce(stage, () => {}), null, 'it had ended');
     });
 
-    test('hundreds of old uploads go in one round, and of two nodes neither does the other’s work', async () => {
+    test('hundreds of old uploads go in one round, and two nodes never do the same work', async () => {
       const caller = await newCaller(stage);
       const finished = stage.clock.nowMs() - KEEP_MS - MINUTE_MS;
       await copies(caller, 300, { state: 'refused', finished_at: finished });
@@ -133,7 +133,7 @@ for (const backend of BACKENDS) {
       assert.equal(await prune(), 0);
     });
 
-    test('rejections go with the raw bytes, also many', async () => {
+    test('rejections go with the raw bytes, however many they are', async () => {
       const caller = await newCaller(stage);
       const { tenantId } = caller;
       const id = await receive(stage, caller, 'ctis', randomBytes(9));
