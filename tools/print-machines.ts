@@ -1,5 +1,5 @@
-// The machines of the server as diagrams (Mermaid), for ARCHITECTURE.md. A move that a machine makes without having it in
-// its table is an error here. Called by tools/print-docs.ts.
+// The machines of the server as diagrams (Mermaid), for ARCHITECTURE.md. A move that a machine
+// makes without having it in its table is an error here. Called by tools/print-docs.ts.
 
 import {
   COMMAND_STATUSES,
@@ -112,7 +112,10 @@ const RUNNER_EVENTS: readonly RunnerEvent[] = [
   'release',
 ];
 
-/** Every move that the machine really makes: `decide` asked about all states, each answer held against TRANSITIONS. */
+/**
+ * Every move that the machine really makes: `decide` asked about all states, each answer held
+ * against TRANSITIONS.
+ */
 function commandStates(): string {
   const moves = new Map<string, Set<string>>();
   const add = (from: CommandStatus, event: keyof typeof TRANSITIONS, to: CommandStatus): void => {

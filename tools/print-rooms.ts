@@ -1,5 +1,5 @@
-// The rooms of the server, drawn from the imports: from the top down, with the number of files and the rooms that each one
-// imports. For ARCHITECTURE.md. Called by tools/print-docs.ts.
+// The rooms of the server, drawn from the imports: from the top down, with the number of files and
+// the rooms that each one imports. For ARCHITECTURE.md. Called by tools/print-docs.ts.
 
 import path from 'node:path';
 import { ROOMS, roomOf, targetOf } from './tidy/rooms.ts';

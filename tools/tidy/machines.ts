@@ -1,5 +1,6 @@
-// Every state column has its machine: the one table from which UPDATEs take the states that they write and that they guard
-// by. A word of a state that stands in a query would be a second opinion. Pure; called by tools/tidy.test.ts.
+// Every state column has its machine: the one table from which UPDATEs take the states that they
+// write and that they guard by. A word of a state that stands in a query would be a second opinion.
+// Pure; called by tools/tidy.test.ts.
 
 import { type Node, Visitor } from 'oxc-parser';
 import { isSource, parsed, type SourceFile, type Violation, violationAt } from './source.ts';

@@ -106,8 +106,9 @@ export async function runScript(tx: Db, text: string): Promise<void> {
 }
 
 /**
- * Gives a table other constraints inside a migration's transaction: the whole `create table` statement is `createTable`, its
- * columns are the same. For SQLite alone: PostgreSQL alters constraints.
+ * Gives a table other constraints inside a migration's transaction: the whole `create table`
+ * statement is `createTable`, its columns are the same. For SQLite alone: PostgreSQL alters
+ * constraints.
  */
 export async function rebuildTable(tx: Db, table: string, createTable: string): Promise<void> {
   if (!isSqlite(tx))
@@ -116,8 +117,9 @@ export async function rebuildTable(tx: Db, table: string, createTable: string): 
 }
 
 /**
- * Bytes inside the database's own file that are free to be written anew: SQLite keeps the pages of what was deleted
- * ("The freelist", file format §1.5). 0 on PostgreSQL, whose disk isn't ours to watch.
+ * Bytes inside the database's own file that are free to be written anew: SQLite keeps the pages of
+ * what was deleted ("The freelist", file format §1.5). 0 on PostgreSQL, whose disk isn't ours to
+ * watch.
  */
 export async function reusableBytes(db: Db): Promise<number> {
   if (!isSqlite(db)) return 0;

@@ -30,17 +30,20 @@ export interface Migration {
   readonly accepted: readonly string[];
 }
 
-/** A piece of a migration: statements to run as they are, or the `create table` by which a table is rebuilt. */
+/**
+ * A piece of a migration: statements to run as they are, or the `create table` by which a table is
+ * rebuilt.
+ */
 interface Part {
   readonly text: string;
   readonly rebuilds: string | null;
 }
 
 /**
- * Migrations are never edited. The exceptions, by kind and version: checksums of earlier texts that leave the same schema
- * behind, so that databases which applied them go on.
- * - postgres 1: 0.1.0 said `storage external` inside `create table`, which PostgreSQL 15 doesn't know; now a statement of
- *   its own says it.
+ * Migrations are never edited. The exceptions, by kind and version: checksums of earlier texts that
+ * leave the same schema behind, so that databases which applied them go on.
+ * - postgres 1: 0.1.0 said `storage external` inside `create table`, which PostgreSQL 15 doesn't
+ * know; now a statement of its own says it.
  */
 const EARLIER_TEXTS: Readonly<Record<string, Readonly<Record<number, readonly string[]>>>> = {
   postgres: { 1: ['486c6ba41d4481ba531efdc425842fc60a7235a93752695db1b4fb802b1874e6'] },
@@ -49,11 +52,16 @@ const EARLIER_TEXTS: Readonly<Record<string, Readonly<Record<number, readonly st
 const FILES = new URL('../../migrations/', import.meta.url);
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 
-/** A line `-- rebuild: finding`, and below it the table's new `create table`, to the line that closes it. */
+/**
+ * A line `-- rebuild: finding`, and below it the table's new `create table`, to the line that
+ * closes it.
+ */
 const REBUILD = /^-- rebuild: ([a-z_]+)\n(create table \1 \(\n[^]*?^\)[^;]*;)$/m;
 const REBUILD_LINE = /^-- rebuild\b/m;
 
-/** The migrations of one kind of database, in order. Throws when a number is used twice or left out. */
+/**
+ * The migrations of one kind of database, in order. Throws when a number is used twice or left out.
+ */
 export async function readMigrations(kind: string, from: URL = FILES): Promise<Migration[]> {
   const directory = new URL(`${kind}/`, from);
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();

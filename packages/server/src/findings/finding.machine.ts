@@ -1,6 +1,7 @@
-// The one table of what may happen to a finding's status: event × state → state (contract §6). Reports, absence, operators
-// and the clock ask here, and the UPDATEs of the columns take their values from here. A decision of an operator stays until
-// an operator changes it; what a report or absence did is taken back by the next report that says otherwise.
+// The one table of what may happen to the status of a finding: event × state → state (contract §6).
+// Reports, absence, operators and the clock ask here, and the UPDATEs take the values of their
+// columns from here. The decision of an operator stays until an operator changes it; the next
+// report that says otherwise takes back what a report or absence did.
 
 import { ACTIVE_STATUSES, FINDING_STATUSES, type FindingStatus } from '@muster/contract/plain';
 
@@ -10,9 +11,9 @@ export type Resolution = 'fixed' | 'by_operator';
 /** What an event judges. */
 export interface FindingState {
   readonly status: FindingStatus;
-  /** Resolved because it was absent, not by an operator. */
+  /** Absence resolved it, not an operator. */
   readonly isFixed: boolean;
-  /** A report's own suppression set the status. */
+  /** A suppression in a report set its status. */
   readonly isByReport: boolean;
 }
 
@@ -34,7 +35,7 @@ interface Row {
   readonly to: readonly FindingStatus[];
 }
 
-/** Every legal move. ARCHITECTURE.md prints its diagram. */
+/** Every legal move. ARCHITECTURE.md prints the diagram. */
 export const FINDING_MOVES = {
   /** A report has the finding, and says that it is suppressed. */
   suppress: {
@@ -59,7 +60,7 @@ export const FINDING_MOVES = {
   decide: { from: FINDING_STATUSES, by: 'operator', to: FINDING_STATUSES },
 } as const satisfies Readonly<Record<FindingEvent, Row>>;
 
-/** Statuses of findings that somebody still has to do something about. */
+/** True for the statuses of findings that somebody still has to do something about. */
 export const isActive = (status: FindingStatus): boolean =>
   (ACTIVE_STATUSES as readonly FindingStatus[]).includes(status);
 
@@ -70,7 +71,10 @@ export const created = (isSuppressed: boolean): FindingMove => ({
   by: 'report',
 });
 
-/** What a report that has the finding does to its status; null: the status stays. Only the default branch reopens a finding. */
+/**
+ * What a report that has the finding does to its status; null: the status stays. Only the default
+ * branch reopens a finding.
+ */
 export function seen(
   state: FindingState,
   isSuppressed: boolean,

@@ -1,4 +1,5 @@
-// SQL by which operators see findings and assets, and set the status of a finding.
+// SQL by which operators see findings and assets, and by which the status of a finding is set.
+// Pages are sorted by what makes each row unique, so that no page repeats or misses a row.
 
 import { ACTIVE_STATUSES, type AssetKind, type FindingStatus } from '@muster/contract';
 import { type Selectable, sql } from 'kysely';
@@ -10,14 +11,18 @@ import { FINDING_MOVES, LAPSED } from './finding.machine.ts';
 export type FindingRow = Selectable<FindingTable>;
 export type AssetRow = Selectable<AssetTable>;
 
-/** A finding with the name of its asset, when it was last seen on any ref, and whether its first upload is in work. */
+/**
+ * A finding with the name of its asset, when it was last seen on any ref, and the state of the
+ * upload that created it.
+ */
 export interface ListedFinding extends FindingRow {
   readonly asset_name: string;
   readonly last_seen_at: number;
   readonly upload_state: string | null;
 }
 
-// A finding always has its asset. Joined from the left all the same: SQLite would begin an inner join by reading all assets.
+// A finding always has its asset. Joined from the left all the same: SQLite would begin an inner
+// join by reading all assets.
 const listed = (db: Db, tenantId: string) =>
   db
     .selectFrom('finding')
@@ -66,7 +71,8 @@ export async function pageFindings(
   const { after, limit } = page;
   const some = filtered(db, tenantId, page);
   if (after === null) return await some.limit(limit + 1).execute();
-  // Two ranges of an index, one behind the other: as one condition they would be looked for from the first page on.
+  // Two ranges of an index, one behind the other: as one condition they would be looked for from
+  // the first page on.
   const severity = after.severity as FindingRow['severity'];
   const equal = await some
     .where('finding.severity', '=', severity)
@@ -89,7 +95,7 @@ function filtered(db: Db, tenantId: string, page: FindingPageQuery) {
   if (page.tool !== null) query = query.where('finding.tool', '=', page.tool);
   if (page.ruleId !== null) query = query.where('finding.rule_id', '=', page.ruleId);
   if (page.pathStart !== null) {
-    // A range instead of LIKE: it takes wildcards literally and an index helps it.
+    // A range instead of LIKE: it takes wildcards literally, and an index helps it.
     query = query
       .where('finding.path', '>=', page.pathStart)
       .where('finding.path', '<', `${page.pathStart}\u{10ffff}`);
@@ -119,7 +125,7 @@ export async function findingDocument(
   return row?.document;
 }
 
-/** Where it was seen, the default ref first. */
+/** The refs that the finding was seen on, in the order in which they were made. */
 export async function findingRefs(db: Db, tenantId: string, finding: FindingRow) {
   return await db
     .selectFrom('asset_ref')
@@ -142,7 +148,7 @@ export async function findingRefs(db: Db, tenantId: string, finding: FindingRow)
     .execute();
 }
 
-/** What happened to it, newest first. */
+/** What happened to the finding, newest first. */
 export async function findingEvents(
   db: Db,
   tenantId: string,
@@ -158,7 +164,7 @@ export async function findingEvents(
     .execute();
 }
 
-/** Guarded by the status it was decided on. Zero: it has changed meanwhile. */
+/** Guarded by the status that was judged. Zero rows: the status has changed meanwhile. */
 export async function setStatus(
   db: Db,
   judged: Pick<FindingRow, 'tenant_id' | 'id' | 'status'>,
@@ -182,8 +188,9 @@ export async function insertFindingEvent(
 }
 
 /**
- * An acceptance past its end date: open again. What somebody is at just now is passed over until the next round: waiting for
- * it, with others locked, could be waiting in a circle.
+ * Opens findings again whose acceptance is past its end date. A finding that somebody works on just
+ * now is passed over until the next round: to wait for it, with others locked, could be waiting in
+ * a circle.
  */
 export async function endAcceptances(db: Db, nowMs: number): Promise<number> {
   const result = await db

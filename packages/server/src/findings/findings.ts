@@ -1,4 +1,5 @@
-// Findings and assets as operators work with them: lists, one finding with all that is known, setting a status.
+// Findings and assets as operators work with them: lists, one finding with all that is known of it,
+// and the setting of a status. A status is set under a guard, with an event that says who set it.
 
 import {
   type Asset,
@@ -40,7 +41,7 @@ export interface FindingFilter {
   readonly path?: string;
 }
 
-/** One page and whether there is more: rows beyond `limit` say so. */
+/** One page; rows beyond `limit` say that there is another. */
 export async function listFindings(
   database: Database,
   tenantId: TenantId,
@@ -134,8 +135,8 @@ export interface FindingChange {
 }
 
 /**
- * An operator's decision; it survives re-scans. `resolved` means by the operator. The same status again changes
- * nothing. Problems: not_found, invalid_body (`accepted_until` without `accepted`).
+ * An operator's decision; it survives re-scans. `resolved` means by the operator. The same status
+ * again changes nothing. Problems: not_found, invalid_body (`accepted_until` without `accepted`).
  */
 export async function changeFinding(
   database: Database,
@@ -186,7 +187,7 @@ export async function changeFinding(
   return await database.transaction(tenantId, (tx) => untilWritten(() => judge(tx), crowded));
 }
 
-/** Acceptances past their end date are open again. For upkeep. */
+/** Opens findings again whose acceptance is past its end date. For upkeep. */
 export async function sweepAcceptances(database: Database, clock: Clock): Promise<number> {
   return await endAcceptances(database.system(), clock.nowMs());
 }

@@ -1,4 +1,5 @@
-// SQL by which operators see the components, relationships and endpoints of one asset, page by page.
+// SQL by which operators see the components, relationships and endpoints of one asset, page by
+// page. Reads only; each page begins behind the last row of the page before.
 
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
@@ -57,9 +58,9 @@ export async function pageEndpoints(
 
 export interface RelationshipPage {
   readonly assetId: string;
-  /** On which side of the relationship the asset is. */
+  /** The side of the relationship on which the asset is. */
   readonly side: 'from_asset_id' | 'to_asset_id';
-  /** Type and other asset of the last one of the page before. */
+  /** Type and other asset of the last row of the page before. */
   readonly after: { readonly type: string; readonly otherId: string } | null;
   readonly limit: number;
 }

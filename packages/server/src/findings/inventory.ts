@@ -1,5 +1,6 @@
-// One asset as operators look into it: its attributes and counts, its components with their graph, its relationships,
-// its endpoints. Every list first asks for the asset: what isn't there, or is another tenant's, is not found.
+// One asset as operators look into it: its attributes and counts, its components with their graph,
+// its relationships, its endpoints. Every list first asks for the asset: an asset that doesn't
+// exist, or belongs to another tenant, is not found.
 
 import type { AssetEndpoint, AssetWithDetail, Component, Relationship } from '@muster/contract';
 import type { Database } from '../db/db.ts';

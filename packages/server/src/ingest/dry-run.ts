@@ -1,15 +1,17 @@
-// What would become of a report, without applying it (POST /ingest/validate). The same path as a real one, but what its slices
-// and batches would write is only counted, the transaction that finds its scopes is undone, and it ends as end.ts says.
-// Another upload of the same scope may change the answer while it is made: nothing is held. Called by ingest.ts.
+// A dry run (POST /ingest/validate): a report becomes the receipt that it would get, and nothing of
+// it is applied. The path is that of a real upload with three differences: the writes of slices and
+// batches are only counted, the transaction that finds the scopes is rolled back, and the upload
+// ends by end.ts. A dry run holds no scope, so another upload of the same scope may change the
+// answer while it is made. Called by ingest.ts.
 
 import type { Database, Db } from '../db/db.ts';
-import { countsComponents, resolveComponents } from './inventory/components.ts';
+import { componentCounter, resolveComponents } from './inventory/components.ts';
 import { end } from './finish/end.ts';
 import { type Finished, foreseeAbsence, receiptOfFinished } from './finish/finish.ts';
 import type { Matched } from './reconcile/finding-rows.rules.ts';
-import { countsInventory, resolveInventory } from './inventory/inventory.ts';
+import { inventoryCounter, resolveInventory } from './inventory/inventory.ts';
 import { holdLease, type IngestDeps, LeaseLost } from './lease/lease.ts';
-import { makePlan } from './reconcile/match-plan.ts';
+import { makeMatchPlan } from './reconcile/match-plan.ts';
 import { RawHashes } from './index/raw-hashes.rules.ts';
 import type { Reading } from './index/reading.ts';
 import { addCounts, noBatch } from './reconcile/batch-counts.rules.ts';
@@ -37,29 +39,29 @@ export async function dryRun(
     upload,
     reading,
     itemIndex,
-    countsInventory(db, upload),
+    inventoryCounter(db, upload),
   );
-  const destinations = await undone(
+  const destinations = await rolledBack(
     database,
     tenantId,
     async (tx) =>
       await resolveDestinations(slicesWithin(tx), upload, report, itemIndex, inventory, nowMs),
   );
-  const save = countsComponents(db, inventory.home);
+  const save = componentCounter(db, inventory.componentAsset);
   const dependencies = await resolveComponents(deps, upload, reading, itemIndex, save);
   const committed = new Map<number, string>();
   const { secretKey } = deps;
-  const again = { report, secretKey, items: () => source.items(document, lists) };
-  const plan = await makePlan(db, itemIndex, destinations, again, committed);
-  const counter = new Counter(db);
+  const rereading = { report, secretKey, items: () => source.items(document, lists) };
+  const plan = await makeMatchPlan(db, itemIndex, destinations, rereading, committed);
+  const counter = new BatchCounter(db);
   const raws = new RawHashes(report, secretKey);
-  const judged = { report, itemIndex, plan, raws, secretKey, committed };
+  const planned = { report, itemIndex, plan, raws, secretKey, committed };
   const defects = new ReaderDefects(deps, upload);
-  const details = await readItems(judged, again.items(), counter, defects);
+  const detailWarnings = await readItems(planned, rereading.items(), counter, defects);
   const done: Finished = {
     report,
     itemIndex,
-    account: { ...inventory.account, dependencies: dependencies.counts },
+    inventory: { ...inventory.counts, dependencies: dependencies.counts },
     destinations: destinations.all,
     absences: plan.absences(),
     warnings: [
@@ -68,7 +70,7 @@ export async function dryRun(
       ...dependencies.warnings,
       itemIndex.warnings,
       destinations.warnings,
-      details,
+      detailWarnings,
     ],
   };
   const absence = await foreseeAbsence(database.tenant(tenantId), done);
@@ -78,7 +80,7 @@ export async function dryRun(
 }
 
 /** Counts what batches would write. */
-class Counter implements Sink {
+class BatchCounter implements Sink {
   readonly counts = noBatch();
   readonly #db: Db;
   #batch = 0;
@@ -102,26 +104,26 @@ class Counter implements Sink {
 }
 
 /** Carries the result of a transaction out of it. */
-class Undone<T> extends Error {
+class RolledBack<T> extends Error {
   readonly result: T;
   constructor(result: T) {
-    super('undone');
+    super('rolled back');
     this.result = result;
   }
 }
 
-/** What `body` returns; what it wrote is rolled back. */
-async function undone<T>(
+/** Returns what `body` returns, and rolls back what it wrote. */
+async function rolledBack<T>(
   database: Database,
   tenantId: string,
   body: (tx: Db) => Promise<T>,
 ): Promise<T> {
   try {
     return await database.transaction(tenantId, async (tx) => {
-      throw new Undone(await body(tx));
+      throw new RolledBack(await body(tx));
     });
   } catch (error) {
-    if (error instanceof Undone) return error.result as T;
+    if (error instanceof RolledBack) return error.result as T;
     throw error;
   }
 }

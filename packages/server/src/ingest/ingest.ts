@@ -1,7 +1,8 @@
-// The story of one claimed upload: read its inventory, judge every item, match, write in batches, finish. The document is read
-// as a stream, once for its inventory and once for each pass over its items, and never held. After a crash at any step the
-// next claim goes on where committed batches end; the receipt is the sum of what the batches counted. Every write is
-// guarded by the lease, so a worker that lost it can't write a second time. Called by ingest.worker.ts.
+// The story of one claimed upload: open the report, index every item, then refuse, dry-run or apply
+// the report; applying means match, write in batches, finish. The document is read as a stream,
+// several times, and is never held as a whole. After a crash at any step the next claim goes on
+// where the committed batches end, and the receipt is the sum of what batches counted. The lease
+// guards every write: a worker that lost it can't write. Called by ingest.worker.ts.
 
 import { limits } from '@muster/contract/plain';
 import type { Absence } from './reconcile/absence.ts';
@@ -9,24 +10,24 @@ import { placeCleanScan } from './index/place-clean-scan.ts';
 import {
   warningsOfComponents,
   resolveComponents,
-  writesComponents,
+  componentWriter,
 } from './inventory/components.ts';
 import { DocumentSource } from './document/document.ts';
 import type { Report } from './report/report.rules.ts';
 import { isDryRun } from './finish/end.ts';
 import { finish, toolOf } from './finish/finish.ts';
-import { giveUp, type Outcome, endByError } from './finish/fail.ts';
+import { failExhausted, type Outcome, endByError } from './finish/fail.ts';
 import { refuse } from './finish/refuse.ts';
 import {
   isAnyScopeBusy,
   warningsOfInventory,
   resolveInventory,
-  writesInventory,
+  inventoryWriter,
 } from './inventory/inventory.ts';
 import { holdLease, type IngestDeps, leaseKeeper, ScopeBusy } from './lease/lease.ts';
-import { makePlan, roundsOf } from './reconcile/match-plan.ts';
+import { makeMatchPlan, roundsOf } from './reconcile/match-plan.ts';
 import { openReport, type Reading, indexItems } from './index/reading.ts';
-import { mustRefuse } from './finish/receipt.rules.ts';
+import { tooManyRejected } from './finish/receipt.rules.ts';
 import type { Warnings } from './json/warnings.decode.ts';
 import { RawHashes } from './index/raw-hashes.rules.ts';
 import { insertRejections } from './store/rejection.queries.ts';
@@ -36,6 +37,7 @@ import {
   markStale,
   resolveDestinations,
   type Destination,
+  type Destinations,
 } from './reconcile/destinations.ts';
 import { LeasedSlices, sliced } from './lease/slices.ts';
 import type { ItemIndex } from './index/item-index.rules.ts';
@@ -51,12 +53,13 @@ export type { IngestDeps } from './lease/lease.ts';
 export async function processUpload(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
   const db = deps.database.tenant(upload.tenant_id);
   if (upload.attempt - upload.progress_attempt > limits.uploadAttemptsMax) {
-    return await giveUp(deps, upload);
+    return await failExhausted(deps, upload);
   }
   const source = new DocumentSource(db, upload, deps.sealKey, leaseKeeper(deps, upload));
   let shown: ShownOfReport = {};
   try {
-    // Scopes that an earlier try took, and that nobody took since, are held from here on: whoever wants one finds it busy.
+    // From here on this upload holds again the scopes that an earlier try took, unless somebody
+    // took them since: another upload that wants one finds it busy.
     await holdLease(deps, db, upload, {});
     const opened = await openReport(deps, upload, source);
     shown = shownOf(upload, opened);
@@ -66,7 +69,7 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
     const itemIndex = await indexItems(deps, upload, reading);
     itemIndex.takeLists(reading.report.listIndexes);
     if (!isDryRun(upload)) await storeRejections(deps, upload, itemIndex);
-    const tooMuch = mustRefuse(itemIndex.tally, itemIndex.beside);
+    const tooMuch = tooManyRejected(itemIndex.tally, itemIndex.listTally);
     if (tooMuch !== null) {
       const ofLists = [
         ...(await warningsOfInventory(deps, upload, reading, itemIndex)),
@@ -86,7 +89,10 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
   }
 }
 
-/** What is known as soon as the inventory was read. A refused report belongs to its command, too: its runner finishes it. */
+/**
+ * What an upload shows of its report as soon as the report is open. The command belongs to a
+ * refused report, too: the runner of the report finishes it.
+ */
 const shownOf = (upload: UploadRow, { document, report }: Reading): ShownOfReport => ({
   decoded_bytes: document.decodedBytes,
   tool: toolOf(report),
@@ -101,13 +107,14 @@ function commandOf({ analyses }: Report): string | null {
   return only;
 }
 
+/** Writes the inventory and the findings, then finishes the upload. */
 async function applyReport(
   deps: IngestDeps,
   upload: UploadRow,
   reading: Reading,
   itemIndex: ItemIndex,
 ): Promise<void> {
-  const { source, document, report, lists } = reading;
+  const { report } = reading;
   const db = deps.database.tenant(upload.tenant_id);
   const slices = await LeasedSlices.open(deps, upload, 'frame');
   const nowMs = deps.clock.nowMs();
@@ -116,45 +123,66 @@ async function applyReport(
     upload,
     reading,
     itemIndex,
-    writesInventory(slices, upload),
+    inventoryWriter(slices, upload),
   );
-  const save = writesComponents(slices, upload, inventory.home);
+  const save = componentWriter(slices, upload, inventory.componentAsset);
   const dependencies = await resolveComponents(deps, upload, reading, itemIndex, save);
   const resolved = await resolveDestinations(slices, upload, report, itemIndex, inventory, nowMs);
   await holdScopes(deps, slices, upload, resolved.all);
   const destinations = await markStale(db, upload, resolved);
-  const committed = await batchCounts(db, upload, 'items');
-  const absences = new Map<Destination, Absence>();
-  const details: Warnings[] = [];
-  const { secretKey } = deps;
-  const raws = new RawHashes(report, secretKey);
-  const again = { report, secretKey, items: () => source.items(document, lists) };
-  const rounds = roundsOf(destinations);
-  for (let round = 0; round < rounds; round += 1) {
-    const plan = await makePlan(db, itemIndex, destinations, again, committed, round);
-    const judged = { report, itemIndex, plan, raws, secretKey, committed };
-    const defects = new ReaderDefects(deps, upload);
-    details.push(await readItems(judged, again.items(), new BatchWriter(deps, upload), defects));
-    for (const [destination, absence] of plan.absences()) absences.set(destination, absence);
-  }
+  const written = await writeFindings(deps, upload, reading, itemIndex, destinations);
   await finish(deps, upload, {
     report,
     itemIndex,
-    account: { ...inventory.account, dependencies: dependencies.counts },
+    inventory: { ...inventory.counts, dependencies: dependencies.counts },
     destinations: destinations.all,
-    absences,
+    absences: written.absences,
     warnings: [
       report.warnings,
       ...inventory.warnings,
       ...dependencies.warnings,
       itemIndex.warnings,
       destinations.warnings,
-      ...details,
+      ...written.warnings,
     ],
   });
 }
 
-/** What could not be used stays to be looked at, whether the report is accepted or refused. */
+/**
+ * Matches the findings and writes them in batches, round by round. Returns what is absent at each
+ * destination, and the warnings of the details.
+ */
+async function writeFindings(
+  deps: IngestDeps,
+  upload: UploadRow,
+  { source, document, report, lists }: Reading,
+  itemIndex: ItemIndex,
+  destinations: Destinations,
+): Promise<{ absences: ReadonlyMap<Destination, Absence>; warnings: readonly Warnings[] }> {
+  const { secretKey } = deps;
+  const db = deps.database.tenant(upload.tenant_id);
+  const committed = await batchCounts(db, upload, 'items');
+  const absences = new Map<Destination, Absence>();
+  const warnings: Warnings[] = [];
+  const raws = new RawHashes(report, secretKey);
+  const rereading = { report, secretKey, items: () => source.items(document, lists) };
+  const rounds = roundsOf(destinations);
+  for (let round = 0; round < rounds; round += 1) {
+    const plan = await makeMatchPlan(db, itemIndex, destinations, rereading, committed, round);
+    const planned = { report, itemIndex, plan, raws, secretKey, committed };
+    const defects = new ReaderDefects(deps, upload);
+    warnings.push(
+      await readItems(planned, rereading.items(), new BatchWriter(deps, upload), defects),
+    );
+    for (const [destination, absence] of plan.absences()) absences.set(destination, absence);
+  }
+  return { absences, warnings };
+}
+
+/**
+ * Stores the rejected items, so that operators can look at them whether the report is accepted or
+ * refused.
+ */
 async function storeRejections(
   deps: IngestDeps,
   upload: UploadRow,

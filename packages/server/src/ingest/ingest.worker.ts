@@ -1,5 +1,6 @@
-// The thread that processes uploads: claims one after the other and sees each to its end. Started by workers.ts with
-// keys and a database of its own; told to wake or to stop; tells what became of each upload.
+// The thread that processes uploads: it claims one after the other and sees each to its end. The
+// main thread starts it with keys and a database connection of its own, and tells it to wake or to
+// stop. The thread tells the main thread what became of each upload.
 
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -15,7 +16,10 @@ import { retryOrFail } from './finish/retry.ts';
 import type { FromWorker, IngestWorkerData, Probe, ToWorker } from './queue/worker-messages.ts';
 import { type UploadRow } from './store/upload.queries.ts';
 
-/** Without a wake-up (another node received it, or a retry is due) the queue is looked at this often. */
+/**
+ * How often the queue is looked at without a wake-up: another node may have received an upload, or
+ * a retry may be due.
+ */
 const LOOK_MS = 1000;
 
 const port = present(parentPort, 'the parent of the ingest worker');
@@ -30,12 +34,12 @@ port.on('message', (message: ToWorker) => {
 
 const tell = (message: FromWorker): void => port.postMessage(message);
 
-function fault(uploadId: string | null, error: unknown): void {
+function tellFault(uploadId: string | null, error: unknown): void {
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   tell({ kind: 'fault', uploadId, message, stack: stack ?? '' });
 }
 
-async function work(database: Database, probe: Probe | null): Promise<void> {
+async function workUntilStopped(database: Database, probe: Probe | null): Promise<void> {
   const deps: IngestDeps = {
     database,
     clock,
@@ -46,28 +50,28 @@ async function work(database: Database, probe: Probe | null): Promise<void> {
     onDefect: (defect) => tell({ kind: 'defect', ...defect }),
   };
   const turns = new Turns();
-  if (data.servedLast !== null) turns.note(data.servedLast);
+  if (data.servedLast !== null) turns.served(data.servedLast);
   while (!stopping) {
     wake = new AbortController();
     const { signal } = wake;
-    const upload = await claim(database, turns);
+    const upload = await claimOrPause(database, turns);
     if (upload === undefined) await clock.sleep(LOOK_MS, signal);
-    else await one(deps, upload, probe);
+    else await processOne(deps, upload, probe);
   }
 }
 
-async function claim(database: Database, turns: Turns): Promise<UploadRow | undefined> {
+async function claimOrPause(database: Database, turns: Turns): Promise<UploadRow | undefined> {
   try {
     await clock.align();
     return await claimNext({ database, clock, holder: data.holder, turns });
   } catch (error) {
-    fault(null, error);
+    tellFault(null, error);
     await clock.sleep(LOOK_MS);
     return undefined;
   }
 }
 
-async function one(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Promise<void> {
+async function processOne(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Promise<void> {
   const startedMs = clock.monotonicMs();
   const ended = (outcome: string): void =>
     tell({
@@ -83,12 +87,15 @@ async function one(deps: IngestDeps, upload: UploadRow, probe: Probe | null): Pr
     probe?.(upload);
     ended(await processUpload(deps, upload));
   } catch (error) {
-    fault(upload.id, error);
-    ended(await giveBack(deps, upload, isAway(error) ? 'unavailable' : 'error'));
+    tellFault(upload.id, error);
+    ended(await giveBack(deps, upload, isDatabaseAway(error) ? 'unavailable' : 'error'));
   }
 }
 
-/** A database that is away comes back: until then nothing else could be done here either. */
+/**
+ * Gives the upload back for a retry, as often as it takes: while the database is away nothing else
+ * can be done here.
+ */
 async function giveBack(
   deps: IngestDeps,
   upload: UploadRow,
@@ -98,7 +105,7 @@ async function giveBack(
     try {
       return await retryOrFail(deps, upload, why);
     } catch (error) {
-      fault(upload.id, error);
+      tellFault(upload.id, error);
       if (stopping) return 'lost';
       await clock.sleep(LOOK_MS, wake.signal);
       tell({ kind: 'progress' });
@@ -106,16 +113,20 @@ async function giveBack(
   }
 }
 
-/** Lost or full: then no upload can be processed. Slow statements and locks may be the upload's own doing. */
-function isAway(error: unknown): boolean {
+/**
+ * True when the connection is lost or the disk is full: then no upload can be processed. A slow
+ * statement or a lock may be the upload's own doing.
+ */
+function isDatabaseAway(error: unknown): boolean {
   const kind = dbFailure(error)?.kind;
   return kind === 'connection' || kind === 'full' || kind === 'disk';
 }
 
-/** Of 20 levels: enough that requests and the writer go first when the processor is short. */
+/** 10 of 20 levels: enough that requests and the writer go first when the processor is short. */
 const NICE = 10;
 
-// On Linux a priority belongs to the thread that sets it; elsewhere it would slow the whole process.
+// On Linux a priority belongs to the thread that sets it; elsewhere it would slow the whole
+// process.
 if (process.platform === 'linux') setPriority(NICE);
 
 const database = await openInWorker(data.database);
@@ -124,7 +135,7 @@ tell({ kind: 'ready' });
 try {
   const { probe = null } =
     data.probe === null ? {} : ((await import(data.probe)) as { probe?: Probe });
-  await work(database, probe);
+  await workUntilStopped(database, probe);
 } finally {
   await database.close();
   port.close();

@@ -1,5 +1,6 @@
-// The one table of what may happen to a key: event × state → state (contract §7). The guards of the UPDATEs are made of it.
-// A key retires only after its successor was used, so that a runner that keeps its last good key is never locked out.
+// The one table of what may happen to a key: event × state → state (contract §7). The guards of the
+// UPDATEs are made of it. A key retires only after its successor was used, so that a runner that
+// keeps its last good key is never locked out.
 
 import { KEY_STATES, type KeyState } from '@muster/contract/plain';
 
@@ -22,7 +23,10 @@ export const KEY_MOVES = {
   revoke: { from: KEY_STATES, to: 'revoked' },
 } as const satisfies Readonly<Record<KeyEvent, Move>>;
 
-/** How a key begins: one that has to be proven by its first use, or one that an operator made, who has seen it. */
+/**
+ * How a key begins: one that has to be proven by its first use, or one that an operator made, who
+ * has seen it.
+ */
 export const KEY_BEGINNINGS = { renewed: 'candidate', made: 'proven' } as const satisfies Readonly<
   Record<string, KeyState>
 >;

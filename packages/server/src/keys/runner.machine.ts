@@ -1,5 +1,5 @@
-// The one table of what an operator may do to a runner: event × state → state (contract §3). Revoked is for ever: whoever
-// wants the machine back enrols it anew.
+// The one table of what an operator may do to a runner: event × state → state (contract §3).
+// Revoked is for ever: whoever wants the machine back enrols it anew.
 
 import { RUNNER_ADMIN_STATES, type RunnerAdmin } from '@muster/contract/plain';
 

@@ -1,5 +1,5 @@
-// The one table of what may happen to a scan session: event × state → state (RP §9.1). A session ends once: by its runner's
-// word, or by the clock when nobody said anything.
+// The one table of what may happen to a scan session: event × state → state (RP §9.1). A session
+// ends once: by its runner's word, or by the clock when nobody said anything.
 
 import type { ScanSessionTable } from '../db/tables.ts';
 

@@ -1,15 +1,19 @@
-// POST /ingest/check: which fingerprints are known. All are compared, with the producer's base fingerprint; too many
-// are refused, never cut (RP W-22).
+// POST /ingest/check: a list of fingerprints becomes two lists, the known and the unknown ones. A
+// fingerprint is known when a finding of the tenant has it as its producer's base fingerprint.
+// Every fingerprint is compared; a list that is too long is refused, never cut (RP W-22).
 
 import { limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';
 import { Problem } from '../lib/problem.ts';
 import { knownFingerprints } from '../ingest/store/finding.queries.ts';
 
-/** Asked for in one statement. */
+/** Fingerprints in one statement. */
 const ASK_MAX = 1000;
 
-/** Both lists in the order asked, each fingerprint once. Problem: too_many_items. */
+/**
+ * Both lists keep the order of the question, and name each fingerprint once. Problem:
+ * too_many_items.
+ */
 export async function checkFingerprints(
   database: Database,
   tenantId: string,

@@ -1,6 +1,7 @@
-// Scans that ended without findings and without a report (contract §6): the command's end becomes an upload with an empty
-// list, in the transaction that ends it, and goes the way of every upload: the same rules of absence, a receipt with the
-// command. Only what such a scan is about has to be found out here. Called by commands.ts and by the ingest story.
+// A scan that ended without findings and without a report (contract §6) becomes an upload with an
+// empty list, in the transaction that ends the scan's command. From there the upload goes the way
+// of every upload: the same rules of absence, and a receipt that names the command. This file only
+// finds out what such a scan is about.
 
 import type { Db } from '../db/db.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
@@ -18,7 +19,7 @@ export interface CleanScanDeps {
   readonly sealKey: Buffer;
 }
 
-/** The command that was completed, by whom, and with what. */
+/** The command that was completed, who completed it, and with what result. */
 export interface EndedScan {
   readonly caller: Pick<RunnerCaller, 'tenantId' | 'runnerId' | 'keyId'>;
   readonly commandId: string;
@@ -26,7 +27,10 @@ export interface EndedScan {
   readonly clean: CleanScan;
 }
 
-/** Stores the upload without items that stands for a clean scan; inside the transaction that completes its command. */
+/**
+ * Stores the upload without items that stands for a clean scan. Runs inside the transaction that
+ * completes the scan's command.
+ */
 export async function receiveCleanScan(deps: CleanScanDeps, tx: Db, ended: EndedScan) {
   const { caller, commandId, payload, clean } = ended;
   const scan = scanContextOf(commandId, payloadOf(payload), true);

@@ -1,4 +1,6 @@
-// Handing in findings over HTTP: three routes and the dry run, one path; the job resource; the check of known fingerprints.
+// The HTTP routes by which a runner hands in reports: three routes and the dry run, which share one
+// path; the job resource, which tells how an upload stands; and the check of known fingerprints. A
+// request becomes a stored upload first, and its answer is made from the stored row.
 
 import { type ErrorCode, endpoints, errors, limits, type Receipt } from '@muster/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -36,8 +38,8 @@ type IngestEndpoint =
   | typeof endpoints.ingestSarif
   | typeof endpoints.validateReport;
 
-/** What a route says of the documents it takes, beside the request. */
-interface Kind {
+/** What a route says about the documents that it takes. */
+interface Intake {
   readonly format: 'auto' | 'sarif';
   readonly dryRun: boolean;
 }
@@ -47,9 +49,9 @@ export function ingestRoutes(
   gate: Gate<Caller>,
   deps: IngestRoutesDeps,
 ): void {
-  const upload = (endpoint: IngestEndpoint, kind: Kind): void => {
+  const upload = (endpoint: IngestEndpoint, intake: Intake): void => {
     route(app, gate, endpoint, async ({ caller, query, request }) =>
-      takeUpload(deps, caller, query as Record<string, string>, request, kind),
+      takeUpload(deps, caller, query as Record<string, string>, request, intake),
     );
   };
   upload(endpoints.ingest, { format: 'auto', dryRun: false });
@@ -69,13 +71,16 @@ export function ingestRoutes(
   );
 }
 
-/** Receive, wait (bounded), answer: 201 (the dry run: 200) with the receipt, 202 with where it will be, or the problem. */
+/**
+ * Receives the upload, waits for its end (bounded), and answers: 201 with the receipt (a dry run:
+ * 200), 202 with the place where the receipt will be, or the problem.
+ */
 async function takeUpload(
   deps: IngestRoutesDeps,
   caller: RunnerCaller,
   query: Record<string, string>,
   request: FastifyRequest,
-  { format, dryRun }: Kind,
+  { format, dryRun }: Intake,
 ): Promise<Answer<IngestEndpoint>> {
   const { headers } = request;
   const startedMs = deps.clock.monotonicMs();
@@ -101,18 +106,24 @@ async function takeUpload(
   const written = (whole: boolean): void => {
     if (whole) void noteAnswered(deps, row);
   };
-  // Also when the answer is a problem: only an answer that could not be written out may come again.
+  // A problem is an answer, too: the same bytes get it again only if it could not be written out.
   request.written = written;
   return { ...answerOf(row, received, wish, dryRun ? 200 : 201), written };
 }
 
-/** A media type that may mean one format (RFC 6838 §4.2.8, `+json`), without its parameters; null for any other. */
+/**
+ * The media type, without its parameters, if it ends in `+json` and so may mean one format (RFC
+ * 6838 §4.2.8); null for any other.
+ */
 function declaredType(sent: string): string | null {
   const type = sent.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return type.length <= limits.nameCharsMax && type.endsWith('+json') ? type : null;
 }
 
-/** Until 25 s after the headers and at most 20 s after the last byte; the caller may shorten that (contract §5). */
+/**
+ * At most 25 s after the headers and 20 s after the last byte; the caller may shorten that
+ * (contract §5).
+ */
 function allowedWaitMs(wish: WaitWish, spentMs: number): number {
   const left = Math.min(
     limits.uploadAnswerAfterHeadersMs - spentMs,
@@ -126,7 +137,7 @@ function answerOf(
   row: UploadRow,
   received: Received,
   wish: WaitWish,
-  done: 200 | 201,
+  doneStatus: 200 | 201,
 ): Answer<IngestEndpoint> {
   const headers: Record<string, string> = {};
   if (received.replayed) headers['idempotent-replayed'] = 'true';
@@ -134,7 +145,7 @@ function answerOf(
   if (row.state === 'processed' && row.receipt !== null) {
     const body = JSON.parse(row.receipt) as Receipt;
     // The common type of the four endpoints knows only the status that all of them have, 202.
-    return { status: done, headers, body } as unknown as Answer<IngestEndpoint>;
+    return { status: doneStatus, headers, body } as unknown as Answer<IngestEndpoint>;
   }
   if (row.state === 'refused' || row.state === 'failed') throw problemOf(row, headers);
   headers['location'] = `/api/v1/agent/ingest/jobs/${row.id}`;

@@ -1,23 +1,20 @@
-// The edge of ingest: bytes are made durable first, understood second. The body is bounded, digested and written in
-// sealed chunks as it arrives, compressed (as sent, or by us). When the last commit is done, nothing is lost,
-// whatever crashes. Repeats join the upload that they repeat (contract §2, Repeats).
+// The edge of ingest: the body of a request becomes an upload that waits for its turn. Bytes are
+// made durable first and understood second. The body is bounded and digested, and written in sealed
+// chunks while it arrives; a body that comes plain is compressed on the way. After the last commit
+// nothing is lost, whatever crashes. A repeat joins the upload that it repeats (contract §2,
+// Repeats).
 
-import { createHash, hash, type Hash } from 'node:crypto';
-import { pipeline } from 'node:stream/promises';
-import { constants, createZstdCompress } from 'node:zlib';
-import { limits } from '@muster/contract/plain';
-import type { Database, Db } from '../db/db.ts';
+import { hash } from 'node:crypto';
+import type { Database } from '../db/db.ts';
 import type { RunnerCaller } from '../keys/authenticate.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Encoding } from '../lib/decompress.ts';
 import { newId, type TenantId, type UploadId } from '../lib/ids.ts';
-import { Problem } from '../lib/problem.ts';
-import { randomBytes } from '../lib/random.ts';
-import { release } from '../lib/release.ts';
 import type { ScanContext, UploadContext } from '../ingest/report/report.rules.ts';
 import { discard } from '../ingest/store/retention.ts';
 import { scanContextOf } from '../ingest/formats/common/scan-context.rules.ts';
-import { seal } from '../ingest/store/seal.format.ts';
+import { admit } from './admission.ts';
+import { gaveUp, type StoredBody, storeBody } from './store-body.ts';
 import {
   digestWithContext,
   findByKey,
@@ -28,27 +25,24 @@ import {
 import {
   findIdempotency,
   holdRunner,
-  inFlight,
-  insertChunk,
   insertUpload,
   markAnswered,
   markReceived,
-  noteStored,
   rememberIdempotency,
   type UploadRow,
 } from '../ingest/store/upload.queries.ts';
 
 export type { Received } from './upload-repeats.ts';
 
-/** A scan as its command describes it; `payload` as the operator wrote it. */
+/** A scan as its command describes it; `payload` is what the operator wrote. */
 export interface ScanUnderWay {
   readonly commandId: string;
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The scans that a report may have been made for: the command of this id, if the runner has or had claimed it; for null,
- * the scans that the runner holds.
+ * The scans that a report may have been made for. With a command id: that command, if the runner
+ * holds it or has held it. With null: the scans that the runner holds.
  */
 export type ScansUnderWay = (
   tenantId: TenantId,
@@ -61,9 +55,12 @@ export interface ReceiveDeps {
   readonly clock: Clock;
   /** Seals chunks; derived from the master key. */
   readonly sealKey: Buffer;
-  /** Stored bytes of one tenant's uploads that may be arriving, waiting or in work. */
+  /**
+   * The most stored bytes that uploads of one tenant may have while they arrive, wait or are in
+   * work.
+   */
   readonly waitingBytesMax: number;
-  /** Milliseconds in which one upload is finished here, as of late. */
+  /** Milliseconds in which this server has lately finished one upload. */
   readonly paceMs: () => number;
   /** Whether the disk of the database is nearly full. */
   readonly isStorageLow: () => boolean;
@@ -71,7 +68,10 @@ export interface ReceiveDeps {
 }
 
 export interface Incoming {
-  /** The body as it arrives: already bounded in bytes and in rate by the HTTP edge. Its chunks are given away. */
+  /**
+   * The body as it arrives. The HTTP edge has bounded its bytes and its rate. The memory of each
+   * chunk is given back when the chunk is stored.
+   */
   readonly body: AsyncIterable<Uint8Array>;
   readonly encoding: Encoding;
   readonly format: 'auto' | 'ctis' | 'sarif';
@@ -83,7 +83,10 @@ export interface Incoming {
   readonly digests: ReadonlyMap<'sha-256' | 'sha-512', Buffer>;
 }
 
-/** Receives one upload. Problems: rate_limited, storage_full, digest_mismatch, idempotency_key_reused, what the body stream throws. */
+/**
+ * Receives one upload. Problems: rate_limited, storage_full, digest_mismatch,
+ * idempotency_key_reused, and whatever the body stream throws.
+ */
 export async function receiveUpload(
   deps: ReceiveDeps,
   caller: RunnerCaller,
@@ -91,14 +94,15 @@ export async function receiveUpload(
 ): Promise<Received> {
   const { tenantId } = caller;
   const db = deps.database.tenant(tenantId);
-  // Before anything is written, so that a flood costs reads only …
+  // The first check comes before any write, so that a flood costs reads only …
   await admit(deps, db, caller, 1);
   const scans = await scansOf(deps, caller, incoming.commandId);
   const row = newUploadRow(deps.clock, caller, incoming, scans);
   const uploadId = row.id as UploadId;
   await insertUpload(db, row);
   try {
-    // … and once it counts itself: of many that come at once, no more stay than there is room for.
+    // … and the second one counts this upload as well: of many uploads that come at once, only
+    // those stay that there is room for.
     await admit(deps, db, caller, 0);
     const arrived = await storeBody(deps, row, incoming);
     const received =
@@ -108,44 +112,14 @@ export async function receiveUpload(
       await discard(deps.database, deps.clock, tenantId, uploadId);
     return received;
   } catch (error) {
-    // What didn't arrive whole was never acknowledged; nobody may find it later. One whose COMMIT went through, though
-    // its answer was lost, stays.
+    // An upload that didn't arrive whole was never acknowledged, so nobody may find it later. An
+    // upload whose COMMIT went through stays, even if the answer of the database was lost.
     await discard(deps.database, deps.clock, tenantId, uploadId);
     throw error;
   }
 }
 
-/** Half of what is in flight is done by then; deployed clients wait for at most 5 minutes (RP §13). */
-const retryAfterSeconds = (uploads: number, paceMs: number): number =>
-  Math.min(Math.max(Math.ceil((uploads * paceMs) / 2000), 1), 300);
-
-/** Whether tenant and runner may have what they have in flight and `more` than that. Problems: rate_limited, storage_full. */
-async function admit(
-  deps: ReceiveDeps,
-  db: Db,
-  { tenantId, runnerId }: { readonly tenantId: string; readonly runnerId: string },
-  more: 0 | 1,
-): Promise<void> {
-  if (deps.isStorageLow()) {
-    throw new Problem('storage_full', 'The disk of the server is nearly full.');
-  }
-  const { uploads, bytes, byRunner } = await inFlight(db, tenantId);
-  const own = byRunner.get(runnerId) ?? 0;
-  if (own + more > limits.uploadsWaitingPerRunnerMax) throw tooManyOf('runner', own, deps);
-  const tooMany = uploads + more > limits.uploadsWaitingPerTenantMax;
-  // An upload that is alone is never too large for the queue: nobody would make room for it.
-  const tooMuch = bytes + more > deps.waitingBytesMax && uploads + more > 1;
-  if (tooMany || tooMuch) throw tooManyOf('tenant', uploads, deps);
-}
-
-const tooManyOf = (whose: 'runner' | 'tenant', uploads: number, deps: ReceiveDeps): Problem =>
-  new Problem(
-    'rate_limited',
-    `${uploads} uploads of this ${whose} are arriving or waiting to be processed.`,
-    { retryAfterSeconds: retryAfterSeconds(uploads, deps.paceMs()) },
-  );
-
-/** Read while the report arrives: a runner completes its command right after. */
+/** The scans are read while the report arrives: a runner completes its command right after that. */
 async function scansOf(
   { scansUnderWay }: ReceiveDeps,
   { tenantId, runnerId }: RunnerCaller,
@@ -155,7 +129,7 @@ async function scansOf(
   return scans.map((scan) => scanContextOf(scan.commandId, scan.payload, commandId !== null));
 }
 
-/** An upload of which nothing has arrived yet. */
+/** The row of an upload of which nothing has arrived yet. */
 export function newUploadRow(
   clock: Clock,
   caller: Pick<RunnerCaller, 'tenantId' | 'runnerId' | 'keyId'>,
@@ -175,7 +149,8 @@ export function newUploadRow(
     stored_bytes: 0,
     decoded_bytes: null,
     sha256: null,
-    // The scans are no part of what makes two uploads the same: a repeat may come when the command has ended.
+    // The scans don't count when two uploads are compared: the second one may come after the
+    // command has ended.
     context: JSON.stringify(scans.length === 0 ? incoming.context : { ...incoming.context, scans }),
     context_digest: hash('sha256', `${incoming.format} ${incoming.commandId} ${context}`, 'buffer'),
     command_id: incoming.commandId,
@@ -203,142 +178,15 @@ export function newUploadRow(
   };
 }
 
-/** A body on its way in. */
-interface Arrival {
-  storedBytes: number;
-  /** When it was last written down that it still arrives. */
-  notedMs: number;
-}
-
-interface Stored {
-  readonly sha256: Buffer;
-  readonly encoding: Encoding;
-  readonly wireBytes: number;
-  readonly storedBytes: number;
-}
-
-async function storeBody(deps: ReceiveDeps, row: UploadRow, incoming: Incoming): Promise<Stored> {
-  const sha256 = createHash('sha256');
-  const sha512 = incoming.digests.has('sha-512') ? createHash('sha512') : null;
-  let wireBytes = 0;
-  const arrival: Arrival = { storedBytes: 0, notedMs: deps.clock.monotonicMs() };
-  async function* digested(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of incoming.body) {
-      wireBytes += chunk.byteLength;
-      sha256.update(chunk);
-      sha512?.update(chunk);
-      // Here and not where it is stored: of a slow body that is compressed on the way, nothing comes out for long.
-      if (deps.clock.monotonicMs() - arrival.notedMs >= limits.uploadArrivalNoteMs) {
-        await noteArrival(deps, row, arrival);
-      }
-      yield chunk;
-    }
-  }
-  const store = async (source: AsyncIterable<Uint8Array>): Promise<void> =>
-    await storeChunks(deps, row, source, arrival);
-  if (incoming.encoding === 'identity') {
-    // Level 1 packs reports about tenfold at several hundred MB/s, in the thread pool.
-    const params = { [constants.ZSTD_c_compressionLevel]: 1 };
-    // One chunk at a time: it asks for the next one when it is done with the one before it.
-    const alone = { writableHighWaterMark: 1 };
-    const compress = createZstdCompress({ params, ...alone });
-    await pipeline(releasing(digested(), compress), compress, store);
-  } else {
-    await store(digested());
-  }
-  const digest = sha256.digest();
-  verify(incoming, digest, sha512);
-  const encoding = incoming.encoding === 'identity' ? 'zstd' : incoming.encoding;
-  return { sha256: digest, encoding, wireBytes, storedBytes: arrival.storedBytes };
-}
-
-/** The memory of each chunk is given back once the stream that takes them in has nothing left to do with it. */
-async function* releasing(
-  chunks: AsyncIterable<Uint8Array>,
-  taker: { readonly writableLength: number },
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    yield chunk;
-    if (taker.writableLength === 0) release(chunk, chunk.byteLength);
-  }
-}
-
-function verify(incoming: Incoming, sha256: Buffer, sha512: Hash | null): void {
-  const computed = new Map([['sha-256', sha256]]);
-  if (sha512 !== null) computed.set('sha-512', sha512.digest());
-  for (const [algorithm, expected] of incoming.digests) {
-    if (computed.get(algorithm)?.equals(expected) !== true) {
-      throw new Problem(
-        'digest_mismatch',
-        `The ${algorithm} of the body is not what Content-Digest says.`,
-      );
-    }
-  }
-}
-
-/** Writes down how much is stored, and that more arrives. Problem: unavailable, when the body was given up meanwhile. */
-async function noteArrival(deps: ReceiveDeps, row: UploadRow, arrival: Arrival): Promise<void> {
-  const db = deps.database.tenant(row.tenant_id);
-  arrival.notedMs = deps.clock.monotonicMs();
-  const nowMs = deps.clock.nowMs();
-  const noted = await noteStored(db, row.tenant_id, row.id, arrival.storedBytes, nowMs);
-  if (noted === 0) throw gaveUp();
-}
-
-/** Every 4 MiB it is asked whether there is still room: what arrives at the same time exceeds it by that much each. */
-const CHUNKS_PER_ADMISSION = 16;
-
-/** Writes the source in sealed chunks of limits.uploadChunkBytes: while one is made durable the next arrives. */
-async function storeChunks(
-  deps: ReceiveDeps,
-  row: UploadRow,
-  source: AsyncIterable<Uint8Array>,
-  arrival: Arrival,
-): Promise<void> {
-  const { tenant_id: tenantId, runner_id: runnerId, id: uploadId } = row;
-  const db = deps.database.tenant(tenantId);
-  let pending: Uint8Array[] = [];
-  let pendingBytes = 0;
-  let seq = 0;
-  let writing: Promise<void> = Promise.resolve();
-  const write = async (number: number, bytes: Buffer): Promise<void> => {
-    const sealed = seal(deps.sealKey, { uploadId, seq: number }, randomBytes(12), bytes);
-    const stored = bytes.length;
-    release(bytes, stored);
-    if ((await insertChunk(db, tenantId, uploadId, number, sealed)) === 0) throw gaveUp();
-    release(sealed, sealed.length);
-    arrival.storedBytes += stored;
-    if ((number + 1) % CHUNKS_PER_ADMISSION !== 0) return;
-    await noteArrival(deps, row, arrival);
-    await admit(deps, db, { tenantId, runnerId }, 0);
-  };
-  const next = async (): Promise<void> => {
-    await writing;
-    writing = write(seq, Buffer.concat(pending));
-    // What goes wrong is thrown by the next wait.
-    writing.catch(() => {});
-    seq += 1;
-    pending = [];
-    pendingBytes = 0;
-  };
-  try {
-    for await (const chunk of source) {
-      pending.push(chunk);
-      pendingBytes += chunk.byteLength;
-      if (pendingBytes >= limits.uploadChunkBytes) await next();
-    }
-    if (pendingBytes > 0) await next();
-  } finally {
-    await writing;
-  }
-}
-
-/** The commit from which on nothing is lost. Of racing repeats, with one Idempotency-Key or without any, one wins. */
+/**
+ * The commit from which on nothing is lost. One of several racing repeats wins, with one
+ * Idempotency-Key or without any.
+ */
 async function commitReceived(
   deps: ReceiveDeps,
   row: UploadRow,
   incoming: Incoming,
-  stored: Stored,
+  stored: StoredBody,
 ): Promise<Received> {
   const { tenant_id: tenantId, runner_id: runnerId } = row;
   const uploadId = row.id as UploadId;
@@ -360,7 +208,8 @@ async function commitReceived(
         if (known !== undefined) return replayOf(known, bodyDigest);
       }
     } else {
-      // One after the other: else each of some that arrive at once would find the others still arriving.
+      // Uploads of one runner pass here one after the other: otherwise each of several that arrive
+      // at once would find the others still arriving.
       await holdRunner(tx, tenantId, runnerId);
       const same = await findSame(tx, row, stored.sha256, nowMs);
       if (same !== null) return same;
@@ -372,16 +221,16 @@ async function commitReceived(
   });
 }
 
-const gaveUp = (): Problem =>
-  new Problem('unavailable', 'The body stopped arriving for so long that it was given up.');
-
-/** The answer was written out whole: from now on an identical upload is a new sighting. */
+/**
+ * Notes that the answer was written out whole: from now on an identical upload is a new one, and
+ * not a repeat.
+ */
 export async function noteAnswered(deps: ReceiveDeps, row: UploadRow): Promise<void> {
   try {
     const db = deps.database.tenant(row.tenant_id);
     await markAnswered(db, row.tenant_id, row.id, deps.clock.nowMs());
   } catch {
-    // The server is stopping, or the database is away. Then an identical upload within ten minutes gets the same
-    // receipt once more, which does no harm.
+    // The server is stopping, or the database is away. Then an identical upload within ten minutes
+    // gets the same receipt once more, which does no harm.
   }
 }

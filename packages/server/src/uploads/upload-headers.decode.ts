@@ -1,5 +1,6 @@
-// What stands beside an uploaded document: query parameters, X-Muster-* headers, Prefer. The query beats the headers.
-// Credentials in URLs are left out here, so that they are stored nowhere.
+// Query parameters, X-Muster-* headers and Prefer become the context of an upload: what the sender
+// says beside the document. A parameter beats the header of the same name. Credentials in URLs are
+// removed here, so that they are stored nowhere.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { ASSET_KINDS, limits, type AssetKind } from '@muster/contract';
@@ -23,16 +24,19 @@ const CONTEXT_NAMES = [
   'coverage',
 ] as const;
 
-/** With those beside the context; `sync` is of the protocol (RP §8) and asks for what is done anyhow. */
+/**
+ * The names of the context, `wait`, and `sync`, a parameter of the protocol (RP §8) that asks for
+ * what the server does anyhow.
+ */
 const KNOWN_NAMES: ReadonlySet<string> = new Set([...CONTEXT_NAMES, 'wait', 'sync']);
 
 const HEADER_PREFIX = 'x-muster-';
 
-/** So many are told; a name is told as far as it may be recognised. */
+/** How many unknown names are kept, and how much of each: enough to recognise a name. */
 const UNKNOWN_MAX = 10;
 const UNKNOWN_CHARS_MAX = 64;
 
-/** Parameters and headers of ours that mean nothing: misspelt ones, most likely. */
+/** Parameters and headers of ours that mean nothing; most likely they are misspelt. */
 function unknownNames(query: Query, headers: IncomingHttpHeaders): string[] {
   const parameters = Object.keys(query).filter((name) => !KNOWN_NAMES.has(name));
   const ours = Object.keys(headers).filter(
@@ -44,7 +48,7 @@ function unknownNames(query: Query, headers: IncomingHttpHeaders): string[] {
   return names.map((name) => name.slice(0, UNKNOWN_CHARS_MAX).toWellFormed());
 }
 
-/** Problem: invalid_parameter for a header with a value that the query would refuse, too. */
+/** Problem: invalid_parameter, for a header whose value would be refused in the query, too. */
 export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadContext {
   const given = new Map<string, string>();
   for (const name of CONTEXT_NAMES) {
@@ -80,7 +84,7 @@ export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadCon
     pullRequest: text('pull_request'),
     defaultBranch: defaultBranch === undefined ? undefined : defaultBranch === 'true',
     category: text('category'),
-    // What is unknown may have been meant to say it.
+    // An unknown name may be a misspelt `coverage`.
     coverage: word('coverage', ['full', 'partial']) ?? (unknown.length > 0 ? 'partial' : undefined),
     unknown: unknown.length > 0 ? unknown : undefined,
   };
@@ -90,11 +94,12 @@ export function contextOf(query: Query, headers: IncomingHttpHeaders): UploadCon
 }
 
 /**
- * A URL without its user info (RFC 3986 §3.2.1) and with credentials in its query masked; any other text as it is. CI
- * systems put tokens there: GitLab's CI_REPOSITORY_URL is `https://gitlab-ci-token:…@host/org/repo.git`.
+ * A URL without its user info (RFC 3986 §3.2.1) and with the credentials in its query masked; any
+ * other text unchanged. CI systems put tokens there: GitLab's CI_REPOSITORY_URL is
+ * `https://gitlab-ci-token:…@host/org/repo.git`.
  */
 function withoutUser(name: (typeof CONTEXT_NAMES)[number], text: string): string {
-  // `user:secret@host/repo`; of an image, `name:tag@sha256:…` is no user.
+  // `user:secret@host/repo` has a user; `name:tag@sha256:…` names an image, and has none.
   if (name === 'repository_url' && !text.includes('://')) {
     return text.replace(/^[^/@]+:[^/@]*@/, '');
   }
@@ -107,16 +112,16 @@ const invalid = (name: string, detail: string): Problem =>
     errors: [{ pointer: `/${name}`, code: 'invalid', detail }],
   });
 
-/** Headers are Latin-1 on the wire; clients send UTF-8 bytes all the same. */
+/** Headers are Latin-1 on the wire, but clients send UTF-8 bytes in them. */
 const decodeHeader = (text: string): string => Buffer.from(text, 'latin1').toString('utf8').trim();
 
-/** The command this upload was made for, when the header names one (RP §2.4). */
+/** The command that this upload was made for, if the header names one (RP §2.4). */
 export function commandOf(headers: IncomingHttpHeaders): string | null {
   const header = headers['x-openctem-command-id'];
   return typeof header === 'string' ? parseId<string>(header) : null;
 }
 
-/** Problem: invalid_parameter for a key that is too long or empty. */
+/** Problem: invalid_parameter, for a key that is empty or too long. */
 export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
   const header = headers['idempotency-key'];
   if (typeof header !== 'string') return null;
@@ -131,9 +136,9 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
 }
 
 export interface WaitWish {
-  /** Seconds the caller wants to wait at most; null: it said nothing. */
+  /** The most seconds that the caller wants to wait; null: the caller didn't say. */
   readonly seconds: number | null;
-  /** What of `Prefer` was honoured, for `Preference-Applied`. */
+  /** The part of `Prefer` that was honoured, for `Preference-Applied`. */
   readonly applied: string | null;
 }
 

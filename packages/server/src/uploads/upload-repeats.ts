@@ -1,5 +1,6 @@
-// Repeats of uploads (contract §2): what an upload that has arrived whole repeats, by its Idempotency-Key or because an
-// identical one is in work, or was answered in vain. Called by receive.ts, which decides between those that race.
+// Finds the upload that a newly arrived one repeats (contract §2): by its Idempotency-Key, or
+// because an identical upload is in work, or was processed and its answer never arrived. This file
+// only finds; receive.ts decides which of several racing repeats wins.
 
 import { createHash } from 'node:crypto';
 import { limits } from '@muster/contract/plain';
@@ -18,13 +19,15 @@ import {
 
 export interface Received {
   readonly uploadId: UploadId;
-  /** What came before: the stored answer comes again. */
+  /** The upload was done before: its stored answer comes again. */
   readonly replayed: boolean;
-  /** It joined an upload that was already in work. */
+  /** The upload joined one that was already waiting or in work. */
   readonly joined: boolean;
 }
 
-/** The upload that this one repeats by its Idempotency-Key, if it has one. */
+/**
+ * The upload that this one repeats by its Idempotency-Key; null: it has no key, or the key is new.
+ */
 export async function findByKey(
   deps: Pick<ReceiveDeps, 'database' | 'clock'>,
   row: UploadRow,
@@ -42,7 +45,10 @@ export async function findByKey(
   return null;
 }
 
-/** The upload that this one repeats without a key, if any: the same bytes in work or not yet answered. */
+/**
+ * The upload that this one repeats without a key: the same bytes, in work or not yet answered.
+ * Null: none.
+ */
 export async function findSame(
   db: Db,
   row: UploadRow,
@@ -63,7 +69,10 @@ export async function findSame(
   return null;
 }
 
-/** One Idempotency-Key stands for one body in one context: the same file for another branch is another request. */
+/**
+ * One Idempotency-Key stands for one body in one context: the same file for another branch is
+ * another request.
+ */
 export const digestWithContext = (row: UploadRow, sha256: Uint8Array): Buffer =>
   createHash('sha256').update(sha256).update(row.context_digest).digest();
 

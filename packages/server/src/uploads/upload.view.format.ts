@@ -1,4 +1,5 @@
-// Upload rows as the wire shows them: the job of a runner, the upload of an operator.
+// Rows of uploads become what the wire shows: the job of a runner, the upload of an operator, and
+// an item that could not be used. Pure.
 
 import {
   type ErrorCode,
@@ -25,7 +26,10 @@ const JOB_STATUS: Record<UploadRow['state'], JobStatus> = {
   failed: 'failed',
 };
 
-/** The stored problem as a problem document; the request id is the upload's, because nobody is asking. */
+/**
+ * The stored problem as a problem document. Its request id is the id of the upload: the problem
+ * belongs to no request.
+ */
 export function storedProblem(row: UploadRow): Record<string, unknown> | null {
   if (row.problem === null) return null;
   const stored = JSON.parse(row.problem) as { code: ErrorCode; detail: string; pointer?: string };
@@ -95,7 +99,10 @@ function runsOf({ runs }: UploadRow): Pick<Upload, 'runs' | 'runs_total'> {
   return { runs: [...shown], runs_total: total };
 }
 
-/** What the sender said beside the document; the command that it belongs to stands in `command_id`. */
+/**
+ * What the sender said beside the document. The scans are left out: the command of the upload
+ * stands in `command_id`.
+ */
 function statedContext(text: string): unknown {
   const { scans: _, ...stated } = JSON.parse(text) as UploadContext;
   return stated;

@@ -1,4 +1,5 @@
-// Uploads as operators see them, and as the runner does that handed them in.
+// Uploads as operators see them, and one upload as the runner sees it that handed it in. Reads
+// only; an upload of another tenant or another runner is not found.
 
 import { limits } from '@muster/contract';
 import type { Database } from '../db/db.ts';
@@ -49,7 +50,9 @@ export async function listRejections(
   return await rejectionsPage(database.lists(tenantId), tenantId, id, after, limit);
 }
 
-/** The row of one upload of this runner. Problem: not_found, also for another runner's. */
+/**
+ * The row of one upload of this runner. Problem: not_found, also for an upload of another runner.
+ */
 export async function uploadOfRunner(
   database: Database,
   caller: Pick<RunnerCaller, 'tenantId' | 'runnerId'>,

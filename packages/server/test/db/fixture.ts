@@ -66,7 +66,10 @@ export async function copiedMigrations(
   return { from: pathToFileURL(`${folder}/`), add, remove };
 }
 
-/** A database as release 0.1.0 left it: the operator's token, and the rows of every table, parents first. */
+/**
+ * A database as release 0.1.0 left it: the operator's token, and the rows of every table, parents
+ * first.
+ */
 export interface ReleasedDatabase {
   readonly operator_token: string;
   readonly tables: Readonly<Record<string, readonly Row[]>>;
@@ -81,7 +84,10 @@ export async function releasedDatabase(): Promise<ReleasedDatabase> {
   }) as ReleasedDatabase;
 }
 
-/** The migration of 0.1.0 as it was: on PostgreSQL it has been edited since, to the same effect (migrate.ts, EARLIER_TEXTS). */
+/**
+ * The migration of 0.1.0 as it was: on PostgreSQL it has been edited since, to the same effect
+ * (migrate.ts, EARLIER_TEXTS).
+ */
 async function releasedMigrations(): Promise<CopiedMigrations> {
   const copied = await copiedMigrations(1);
   const file = new URL('postgres/0001_start.sql', copied.from);
@@ -98,7 +104,10 @@ const RELEASED_SHA256 = {
   postgres: '486c6ba41d4481ba531efdc425842fc60a7235a93752695db1b4fb802b1874e6',
 };
 
-/** Makes the schema of 0.1.0, by the very text that it was released with, and fills it with the rows of `released`. */
+/**
+ * Makes the schema of 0.1.0, by the very text that it was released with, and fills it with the rows
+ * of `released`.
+ */
 export async function fillAsReleased(
   database: Database,
   released: ReleasedDatabase,

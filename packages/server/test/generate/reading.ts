@@ -106,8 +106,8 @@ function sums(format: Format, document: unknown): unknown {
       itemIndex.takeFinding(draft, draft.suppressed, evidenceOf(draft, SECRET_KEY), true, 0);
     }
   }
-  itemIndex.foldRepeats(itemIndex.groups.map((_, group) => group));
-  // Which rejections are shown, and at which places, depends on the order.
+  itemIndex.markRepeats(itemIndex.groups.map((_, group) => group));
+  // Which rejections are shown, and where they stand, follows the order.
   const { rejections: _, rejectionsByCode, ...counts } = itemIndex.tally;
   return { ...counts, codes: [...rejectionsByCode].sort(([a], [b]) => (a < b ? -1 : 1)) };
 }

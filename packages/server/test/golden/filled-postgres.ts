@@ -1,5 +1,5 @@
-// A PostgreSQL database whose lists are long: every table that a list reads has ROWS rows of one tenant, so that a plan which
-// sorts them all is told from one that reads a page.
+// A PostgreSQL database whose lists are long: every table that a list reads has ROWS rows of one
+// tenant, so that a plan which sorts them all is told from one that reads a page.
 
 import pg from 'pg';
 import { idOf, TENANT_ID } from './lists.ts';

@@ -1,5 +1,6 @@
-// Every paged list of the operators' API, with the pages whose plans are checked in: by endpoint, then by the query parameters
-// that a page is asked with ('' is the first page without a filter). Called by list-plans.test.ts.
+// Every paged list of the operators' API, with the pages whose plans are checked in: by endpoint,
+// then by the query parameters that a page is asked with ('' is the first page without a filter).
+// Called by list-plans.test.ts.
 
 import * as commands from '../../src/commands/command.queries.ts';
 import type { Db } from '../../src/db/db.ts';
@@ -199,8 +200,8 @@ export const LISTS: Readonly<Record<string, Pages>> = {
 };
 
 /**
- * Pages that are sorted, and of how little that is: everything else comes from an index in its order. Reasons are given by
- * endpoint and parameters.
+ * Pages that are sorted, and of how little that is: everything else comes from an index in its
+ * order. Reasons are given by endpoint and parameters.
  */
 export const SORTED: Readonly<Record<string, string>> = {
   'listFindings asset_id': 'the findings of one asset',

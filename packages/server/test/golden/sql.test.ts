@@ -201,9 +201,9 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'ingest: findings of several scopes': (db) =>
     ingested.findingsOfScopes(db, ID, { ...ANALYSIS, assetIds: [ID, ID] }, null, 10),
   'ingest: what may have moved': (db) => ingested.findingsById(db, ID, [ID, ID]),
-  'ingest: seen again on a ref': (db) => ingested.noteSightings(db, [seenAgain(8)]),
+  'ingest: seen again on a ref': (db) => ingested.updateSightings(db, [seenAgain(8)]),
   'ingest: seen again on several refs': (db) =>
-    ingested.noteSightings(db, [seenAgain(1), seenAgain(1)]),
+    ingested.updateSightings(db, [seenAgain(1), seenAgain(1)]),
   'ingest: seen on a ref': (db) =>
     ingested.saveSightings(db, [
       {

@@ -1,5 +1,5 @@
-// A dry run leaves nothing behind: not a row of what reports are stored in, not a byte of the report itself. What it says is
-// what becomes of the report.
+// A dry run leaves nothing behind: no row in the tables of reports, and no byte of the report
+// itself. Its receipt is the one that the report then gets.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -17,7 +17,7 @@ import {
   DUPLICATE_KEY,
 } from '../../src/ingest/match/evidence-table.rules.ts';
 import { match as matchRows, type MatchedBy } from '../../src/ingest/match/match.rules.ts';
-import { mustRefuse, receiptOf } from '../../src/ingest/finish/receipt.rules.ts';
+import { tooManyRejected, receiptOf } from '../../src/ingest/finish/receipt.rules.ts';
 import { noBatch } from '../../src/ingest/reconcile/batch-counts.rules.ts';
 import { noListCounts } from '../../src/ingest/inventory/list-counts.rules.ts';
 import { Warnings } from '../../src/ingest/json/warnings.decode.ts';
@@ -299,7 +299,7 @@ test('the same finding on very many assets repeats nothing, and is told apart at
     const sent = { ...draft, asset, detail: () => draft.detail };
     itemIndex.takeFinding(sent, false, evidence, true, 0);
   }
-  const repeats = itemIndex.foldRepeats(assets);
+  const repeats = itemIndex.markRepeats(assets);
   assert.equal(itemIndex.tally.duplicate, 1);
   assert.equal(repeats.indexOf(1), assets.length);
 });
@@ -320,11 +320,11 @@ test('every item of a report has one outcome, and refused or not the receipt add
           itemIndex.takeFinding(draft, draft.suppressed, evidence, true, 0);
         }
       }
-      const repeats = itemIndex.foldRepeats(itemIndex.groups.map((_, group) => group));
+      const repeats = itemIndex.markRepeats(itemIndex.groups.map((_, group) => group));
       const { tally } = itemIndex;
       const written = repeats.filter((mark) => mark === 0).length;
       assert.equal(written + tally.duplicate + tally.notProblem + tally.rejected, tally.received);
-      if (mustRefuse(tally, noListCounts()) !== null) return;
+      if (tooManyRejected(tally, noListCounts()) !== null) return;
       const { findings } = receiptOf({
         uploadId: 'u',
         scanId: 's',

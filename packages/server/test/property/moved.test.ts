@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Loose, matchMoved } from '../../src/ingest/match/moved.rules.ts';
+import { type Unmatched, matchMoved } from '../../src/ingest/match/moved.rules.ts';
 
 const RUNS = { numRuns: 500 };
 
-const loose = fc.record({
+const unmatched = fc.record({
   destination: fc.constantFrom(0, 1),
   line: fc.integer({ min: 1, max: 120 }),
   moved: fc.constantFrom(null, 'm1', 'm2'),
@@ -19,10 +19,10 @@ const loose = fc.record({
 
 /** All leftovers of a side, each with a value of its own that breaks ties. */
 const side = fc
-  .array(loose, { maxLength: 12 })
-  .map((all): Loose[] => all.map((one, row) => ({ ...one, row, tie: `t${row}` })));
+  .array(unmatched, { maxLength: 12 })
+  .map((all): Unmatched[] => all.map((one, row) => ({ ...one, row, tie: `t${row}` })));
 
-function pairsOf(drafts: readonly Loose[], stored: readonly Loose[]): string[] {
+function pairsOf(drafts: readonly Unmatched[], stored: readonly Unmatched[]): string[] {
   const pairs: string[] = [];
   matchMoved(drafts, stored, (draft, found, by) => pairs.push(`${draft} ${found} ${by}`));
   return pairs.sort();
@@ -33,7 +33,7 @@ test('each is used once, by what both have', () => {
     fc.property(side, side, (drafts, stored) => {
       const [used, found] = [new Set<number>(), new Set<number>()];
       matchMoved(drafts, stored, (draft, row, by) => {
-        const [one, other] = [drafts[draft] as Loose, stored[row] as Loose];
+        const [one, other] = [drafts[draft] as Unmatched, stored[row] as Unmatched];
         assert.equal(one.destination, other.destination);
         if (by === 'moved') assert.ok(one.moved !== null && one.moved === other.moved);
         else {

@@ -16,7 +16,10 @@ import { type CommandsDeps, type Holder, readForCall, refusalOf, stateOf } from 
 import { planLog } from './log.rules.ts';
 import type { Look, Wait } from '../poll/wake.ts';
 
-/** Problems: not_found, command_claimed, lease_lost, invalid_transition (with `state`), log_gap (with `next_offset`). */
+/**
+ * Problems: not_found, command_claimed, lease_lost, invalid_transition (with `state`), log_gap
+ * (with `next_offset`).
+ */
 export async function appendLog(
   deps: CommandsDeps,
   holder: Holder,

@@ -1,6 +1,7 @@
-// Where in a document items stand, and how the scanner knows that it is there: the path from the root to the value that
-// the scanner reads, followed as brackets open and close. All formats are looked for at once, because the format of a
-// document is only known from its envelope. Pure. Called by document/scan.decode.ts.
+// Where in a document items stand, and how the scanner knows that it is there: the path from the
+// root to the value that the scanner reads, followed as brackets open and close. All formats are
+// looked for at once, because the format of a document is only known from its envelope. Pure.
+// Called by document/scan.decode.ts.
 
 /** A place in a document on the way to lists of items. */
 export interface ItemTree {
@@ -14,8 +15,8 @@ export interface ItemTree {
 const leaf = (): ItemTree => ({ members: new Map(), each: null, isItems: false });
 
 /**
- * The places of lists of items, from their JSON pointers; the token `*` stands for any entry of a list, and '' for the
- * document itself.
+ * The places of lists of items, from their JSON pointers; the token `*` stands for any entry of a
+ * list, and '' for the document itself.
  */
 export function itemTree(patterns: readonly string[]): ItemTree {
   const root = leaf();

@@ -1,7 +1,7 @@
-// The end of an upload of which nothing is applied: refused (the sender can act on it), failed (we must), or tried in a dry run. One
-// transaction, guarded by the lease. A dry run (POST /ingest/validate) leaves no event, and its bytes go as soon as it
-// has its answer; its row goes when that can't be asked for any more (retention.ts). Called by ingest.ts and dry-run.ts,
-// and by retries.ts when a worker didn't come back with a result.
+// The end of an upload of which nothing is applied: refused (the sender has to act), failed (the
+// operator has to act), or the end of a dry run. The end is one transaction, guarded by the lease.
+// A dry run (POST /ingest/validate) leaves no event; its bytes go as soon as it has its answer, and
+// its row goes when nobody may ask for the answer any more (retention.ts).
 
 import type { Receipt } from '@muster/contract';
 import { newId } from '../../lib/ids.ts';
@@ -13,10 +13,10 @@ import type { EndedState } from '../store/upload.machine.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 import { deleteBatches, endUpload, type ShownOfReport } from '../store/upload-work.queries.ts';
 
-/** Only to tell what would become of the report: nothing of it is applied, and nothing of it stays. */
+/** A dry run only makes the receipt: nothing of its report is applied, and nothing of it stays. */
 export const isDryRun = (upload: UploadRow): boolean => upload.rehearsal === 1;
 
-/** Ends the upload with what the job and later answers say; `lost`: it was another worker's already. */
+/** Ends the upload and stores what the job and later answers say; `lost`: another worker has it. */
 export async function end<State extends EndedState>(
   deps: Pick<IngestDeps, 'database' | 'clock'>,
   upload: UploadRow,
@@ -35,7 +35,7 @@ export async function end<State extends EndedState>(
       nowMs,
       shown,
     });
-    // Another worker has it: its scopes and batches are that worker's now.
+    // Another worker has the upload: its scopes and batches are that worker's now.
     if (written === 0) return 0;
     await freeScopes(tx, upload.tenant_id, upload.id);
     await deleteBatches(tx, upload.tenant_id, upload.id);

@@ -1,5 +1,6 @@
-// What an error means for the upload in which it came: refused, failed, or back in the queue. Each end is one transaction,
-// guarded by the lease. Called by the ingest story.
+// An error that ended the processing of an upload becomes its outcome: refused, failed, or
+// requeued. Each outcome is one transaction, guarded by the lease. An error that says nothing about
+// the upload is thrown again. Called by ingest.ts.
 
 import { limits } from '@muster/contract/plain';
 import { Problem } from '../../lib/problem.ts';
@@ -8,22 +9,28 @@ import { DocumentRefused } from '../report/report.rules.ts';
 import { end } from './end.ts';
 import { freeScopes } from '../store/scope.queries.ts';
 import { type IngestDeps, LeaseLost, ScopeBusy } from '../lease/lease.ts';
-import { setAsideDetail } from './retry.rules.ts';
+import { failureDetail } from './retry.rules.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 import { type Requeue, requeueUpload, type ShownOfReport } from '../store/upload-work.queries.ts';
 
-/** The document is read anew at each try; the other upload takes about as long as this one would. */
+/**
+ * The wait for a busy scope: each try reads the document anew, and the other upload takes about as
+ * long as this one would.
+ */
 const SCOPE_RETRY_MS = 2000;
 
 export type Outcome = 'processed' | 'refused' | 'failed' | 'requeued' | 'lost';
 
-/** An upload that was tried too often without getting any further. */
-export async function giveUp(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
-  const problem = { code: 'processing_failed', detail: setAsideDetail(upload.fault) };
+/** Fails an upload that was tried too often without progress. */
+export async function failExhausted(deps: IngestDeps, upload: UploadRow): Promise<Outcome> {
+  const problem = { code: 'processing_failed', detail: failureDetail(upload.fault) };
   return await end(deps, upload, 'failed', null, problem);
 }
 
-/** What an error means for the upload, of which so much is known; rethrows defects and unavailable databases. */
+/**
+ * Ends or requeues the upload as the error says; `shown` is what is known of its report so far.
+ * Throws defects and errors of the database again.
+ */
 export async function endByError(
   deps: IngestDeps,
   upload: UploadRow,
@@ -35,7 +42,7 @@ export async function endByError(
     const notBefore = deps.clock.nowMs() + SCOPE_RETRY_MS;
     return await deps.database.transaction(upload.tenant_id, async (tx) => {
       const requeue: Requeue = { notBefore, fault: null, attempts: 1 };
-      // Another worker has it: the scopes are that worker's now.
+      // Another worker has the upload: the scopes are that worker's now.
       if ((await requeueUpload(tx, upload, requeue)) === 0) return 'lost';
       await freeScopes(tx, upload.tenant_id, upload.id);
       return 'requeued';

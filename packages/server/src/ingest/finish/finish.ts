@@ -1,5 +1,6 @@
-// How an upload ends: processed with its receipt, refused with the place, failed with the reason, or back in the queue.
-// Each end is one transaction, guarded by the lease. Called by the ingest story.
+// How an applied upload ends: absent findings are resolved and the analyses recorded, slice by
+// slice; then one transaction stores the receipt and one event, and the state becomes `processed`.
+// The receipt is the sum of what batches and slices counted. The lease guards every transaction.
 
 import type { Receipt } from '@muster/contract/plain';
 import type { Db } from '../../db/db.ts';
@@ -7,11 +8,11 @@ import { newId } from '../../lib/ids.ts';
 import { cut } from '../../lib/text.ts';
 import {
   type Absence,
-  closable,
-  concludes,
+  countClosable,
+  isConclusive,
   type Conclusion,
   type Held,
-  holdBack,
+  heldBack,
   resolveAbsent,
 } from '../reconcile/absence.ts';
 import type { Report } from '../report/report.rules.ts';
@@ -30,14 +31,17 @@ import type { ItemIndex } from '../index/item-index.rules.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 import { batchCounts, deleteBatches, endUpload } from '../store/upload-work.queries.ts';
 
-/** Everything that the receipt of a processed upload tells, but for what its batches counted. */
+/** Everything that the receipt of a processed upload tells, except what its batches counted. */
 export interface Finished {
   readonly report: Report;
   readonly itemIndex: ItemIndex;
-  readonly account: InventoryCounts;
+  readonly inventory: InventoryCounts;
   readonly destinations: readonly Destination[];
   readonly absences: ReadonlyMap<Destination, Absence>;
-  /** What was tolerated where: in the envelope, in items, in places, in details. */
+  /**
+   * The warnings of each reading: of the envelope, the lists, the items, the destinations and the
+   * details.
+   */
   readonly warnings: readonly Warnings[];
 }
 
@@ -46,10 +50,7 @@ export const toolOf = (report: Report): string | null => {
   return names.size === 0 ? null : cut([...names].map(maskSaid).join(', '), 255);
 };
 
-/**
- * What is absent is closed and the analyses are noted, slice by slice; then, in one transaction, the receipt, one event and
- * the state.
- */
+/** Finishes an applied upload. Throws LeaseLost, and then the receipt isn't stored. */
 export async function finish(deps: IngestDeps, upload: UploadRow, done: Finished): Promise<void> {
   const { tenant_id: tenantId, id: uploadId } = upload;
   const slices = await LeasedSlices.open(deps, upload, 'absence');
@@ -76,7 +77,7 @@ export async function finish(deps: IngestDeps, upload: UploadRow, done: Finished
   });
 }
 
-/** The receipt is stored with the state, unless the upload is somebody else's by now. */
+/** Stores the receipt with the state. Throws LeaseLost when another worker has the upload. */
 async function endProcessed(
   tx: Db,
   upload: UploadRow,
@@ -94,7 +95,7 @@ async function endProcessed(
 
 export function receiptOfFinished(
   upload: UploadRow,
-  { report, itemIndex, account, warnings }: Finished,
+  { report, itemIndex, inventory, warnings }: Finished,
   absence: AbsenceCounts,
   written: BatchCounts,
 ): Receipt {
@@ -106,7 +107,7 @@ export function receiptOfFinished(
     tool: toolOf(report),
     tally: itemIndex.tally,
     written,
-    ...account,
+    ...inventory,
     ...absence,
     warnings: told.shown(),
     warningsTotal: told.total,
@@ -119,11 +120,11 @@ export interface AbsenceCounts {
   readonly held: number;
 }
 
-/** The destinations where something may be concluded from what isn't in the report. */
+/** The destinations where absence means something, with what is absent from each. */
 function conclusionsOf({ itemIndex, destinations, absences }: Finished): Conclusion[] {
   return destinations.flatMap((destination, number) => {
     const absence = absences.get(destination);
-    if (absence === undefined || !concludes(destination, itemIndex.tally)) return [];
+    if (absence === undefined || !isConclusive(destination, itemIndex.tally)) return [];
     return [{ destination: number, place: destination.place, absence }];
   });
 }
@@ -131,21 +132,21 @@ function conclusionsOf({ itemIndex, destinations, absences }: Finished): Conclus
 const countHeld = (held: Held): number =>
   [...held.values()].reduce((sum, { count }) => sum + count, 0);
 
-/** What finishing would close and hold back, for a dry run. */
+/** For a dry run: how many findings finishing would resolve and hold back. */
 export async function foreseeAbsence(db: Db, done: Finished): Promise<AbsenceCounts> {
   const conclusions = conclusionsOf(done);
-  const held = await holdBack(db, conclusions);
-  return { resolved: closable(conclusions, held), held: countHeld(held) };
+  const held = await heldBack(db, conclusions);
+  return { resolved: countClosable(conclusions, held), held: countHeld(held) };
 }
 
-/** The analyses that the next ones are compared with. */
+/** Records the analyses that the next uploads are compared with. */
 async function recordAnalyses(
   slices: LeasedSlices,
   destinations: readonly Destination[],
   held: Held,
   nowMs: number,
 ): Promise<void> {
-  // Of a later upload nothing is said anew: the analysis stays what it was compared with.
+  // An analysis that a later upload has recorded stays as it is.
   const newest = [...destinations.entries()].filter(([, { place }]) => !place.isStale);
   const rows = newest.map(([number, { place, analysis }]) => ({
     tenant_id: place.tenantId,

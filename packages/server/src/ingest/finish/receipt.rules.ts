@@ -1,5 +1,6 @@
-// The account of an upload: every item received has exactly one outcome, and the sums are asserted. Counts of written
-// batches come from the database, so that a re-run after a crash tells what the first run did.
+// Counts become the receipt of an upload: every received item has exactly one outcome, and the sums
+// are asserted. The counts of written batches come from the database, so that a re-run after a
+// crash tells what the first run did. Pure.
 
 import { limits, type Receipt } from '@muster/contract/plain';
 import { assert } from '../../lib/assert.ts';
@@ -9,14 +10,15 @@ import type { ListCounts } from '../inventory/list-counts.rules.ts';
 import type { BatchCounts } from '../reconcile/batch-counts.rules.ts';
 
 /**
- * Contract §5: all items rejected, or more than half and at least ten; decided before anything is written. Findings are
- * judged by themselves, and all items together: a list of assets or dependencies that is bad as a whole costs the findings
- * beside it nothing, unless it is most of the report. What must be refused, or null.
+ * Contract §5: a report is refused when all of its items are rejected, or more than half of them
+ * and at least ten. The findings are judged by themselves, and all items together: a bad list of
+ * assets or dependencies costs the findings beside it nothing, unless that list is most of the
+ * report. Decided before anything is written. Returns the counts that refuse the report, or null.
  */
-export function mustRefuse(findings: Received, beside: Received): Received | null {
+export function tooManyRejected(findings: Received, lists: Received): Received | null {
   const all = {
-    received: findings.received + beside.received,
-    rejected: findings.rejected + beside.rejected,
+    received: findings.received + lists.received,
+    rejected: findings.rejected + lists.rejected,
   };
   if (isTooMuch(findings)) return findings;
   return isTooMuch(all) ? all : null;
@@ -95,5 +97,5 @@ export function receiptOf(account: Account): Receipt {
 function assertList(account: Account, list: ListCounts): void {
   if (account.refused) return;
   const sum = list.created + list.updated + list.duplicate + list.rejected;
-  assert(sum === list.received, `a list list does not add up: ${sum} of ${list.received}`);
+  assert(sum === list.received, `a list does not add up: ${sum} of ${list.received}`);
 }

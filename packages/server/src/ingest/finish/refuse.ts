@@ -1,4 +1,5 @@
-// Too many items of a report can't be used: nothing of it is applied, and its receipt says why. Called by the ingest story.
+// Refuses a report of which too many items can't be used: nothing of it is applied, and its receipt
+// says why. The sums of the receipt hold here, too. Called by ingest.ts.
 
 import type { Receipt } from '@muster/contract/plain';
 import { countAssets } from '../inventory/assets.ts';
@@ -41,7 +42,10 @@ export async function refuse(
   return await end(deps, upload, 'refused', receipt, problem, refused.shown);
 }
 
-/** Nothing of a refused report is applied: what was usable in it is counted as rejected too, so the sums hold. */
+/**
+ * The receipt of a refused report. Its usable items are counted as rejected, too, so that the sums
+ * hold: none of them was applied.
+ */
 function refusedReceipt(
   upload: UploadRow,
   { reading, itemIndex, ofLists }: Omit<Refused, 'tooMuch' | 'shown'>,

@@ -1,19 +1,25 @@
-// When an upload that could not be processed is tried again, and what is said of one that isn't. Pure; called by
-// retries.ts and ingest.ts.
+// When an upload that could not be processed is tried again, and what is said of one that was tried
+// too often. Pure. Called by retry.ts and fail.ts.
 
 import { limits, type UploadFault } from '@muster/contract/plain';
 
-/** After the first try an upload waits for 2 s, then 4 s, 8 s: others get their turn, and what was short may pass. */
+/**
+ * After the first try an upload waits for 2 s, then 4 s, 8 s: others get their turn, and what was
+ * short may pass.
+ */
 const RETRY_BASE_MS = 1000;
 
-/** Tries may go on for long where each makes progress; the waits between them don't grow for ever. */
+/** The longest wait. Tries may go on for long while each makes progress. */
 const RETRY_MS_MAX = 60_000;
 
 export const retryAfterMs = (attempt: number): number =>
   Math.min(RETRY_BASE_MS * 2 ** Math.min(attempt, 10), RETRY_MS_MAX);
 
-/** Whether an attempt that just ended was the last one: so many in a row made no progress. */
-export const isPoisonous = (upload: { attempt: number; progress_attempt: number }): boolean =>
+/**
+ * True when the attempt that just ended was the last one: as many in a row as
+ * limits.uploadAttemptsMax made no progress.
+ */
+export const isExhausted = (upload: { attempt: number; progress_attempt: number }): boolean =>
   upload.attempt - upload.progress_attempt >= limits.uploadAttemptsMax;
 
 const LAST_TIME: Readonly<Record<UploadFault, string>> = {
@@ -25,8 +31,8 @@ const LAST_TIME: Readonly<Record<UploadFault, string>> = {
   process_ended: 'the server ended while it was in work',
 };
 
-/** For the sender and for operators; no word of the document. */
-export function setAsideDetail(fault: UploadFault | null): string {
+/** Why the upload failed, for the sender and for operators; no word of the document. */
+export function failureDetail(fault: UploadFault | null): string {
   const last = LAST_TIME[fault ?? 'process_ended'];
   return `Processing was tried ${limits.uploadAttemptsMax} times without progress; the last time ${last}.`;
 }

@@ -1,5 +1,6 @@
-// The registry of formats: what the server reads, how a document's format is recognised, and which reader opens it. A format
-// is one folder beside this file and one row here (docs/adding-a-format.md).
+// The registry of formats: which formats the server reads, how the format of a document is
+// recognised, and which reader opens it. A format is one folder beside this file and one row here
+// (docs/adding-a-format.md). No file outside this room asks which format a document has.
 
 import { itemTree } from '../document/shape.rules.ts';
 import type { Located, Warnings } from '../json/warnings.decode.ts';
@@ -14,31 +15,40 @@ import {
 } from './gitleaks/gitleaks.decode.ts';
 import { certaintyOfSarif, openSarif, SARIF, SARIF_LISTS } from './sarif/sarif.decode.ts';
 
-/** A document of which the envelope was read, and what its sender said beside it. */
+/** A document whose envelope was read, and what its sender said beside it. */
 export interface Opening {
   /** The document with empty lists in the places of its items. */
   readonly envelope: unknown;
   /** The lists that have items, by their pointers. */
   readonly counts: ItemCounts;
   readonly context: UploadContext;
-  /** Gets what a reader has to tolerate in the envelope. */
+  /** Gets the warnings of reading the envelope. */
   readonly warnings: Warnings;
 }
 
 export interface Format extends FormatFacts {
-  /** It has a route of its own, which its sender should use instead of those that take several formats. */
+  /**
+   * It has a route of its own, which its sender should use instead of those that take several
+   * formats.
+   */
   readonly hasRoute: boolean;
-  /** The warning for a document that was recognised as this format; null: the format of the primary route. */
+  /**
+   * The warning for a document that was recognised as this format; null: the format of the primary
+   * route.
+   */
   readonly recognised: Omit<Located, 'pointer'> | null;
   /** Media types that mean this format and no other. */
   readonly mediaTypes: readonly string[];
-  /** JSON pointers of the lists whose entries are items; `*` is any entry of a list. */
+  /** JSON pointers of the lists whose entries are items; `*` stands for any index of a list. */
   readonly itemLists: readonly string[];
-  /** Those of them whose entries are findings. */
+  /** Those of `itemLists` whose entries are findings. */
   readonly findingLists: readonly string[];
-  /** How surely a document is of this format; `first` is the first entry of a document that is a list. */
+  /**
+   * How surely a document is of this format; `first` is the first entry of a document that is a
+   * list.
+   */
   readonly certaintyOf: (envelope: unknown, first: unknown) => Certainty;
-  /** Throws DocumentRefused for a document that isn't of this format, or of an unknown version. */
+  /** Throws DocumentRefused for a document of another format or of an unknown version. */
   readonly open: (opening: Opening) => OpenReport;
 }
 
@@ -87,7 +97,10 @@ const GITLEAKS_FORMAT: Format = {
 /** All formats; of two that are equally sure of a document the first one reads it. */
 export const FORMATS: readonly Format[] = [SARIF_FORMAT, CTIS_FORMAT, GITLEAKS_FORMAT];
 
-/** Read where nothing recognises a document: the format of the primary route, whose refusal says what was expected. */
+/**
+ * Reads a document that no format recognises. It is the format of the primary route, and its
+ * refusal says what was expected.
+ */
 const PRIMARY = CTIS_FORMAT;
 
 /** Where items may stand in a document of any format. */
@@ -97,27 +110,27 @@ const FINDING_LISTS: readonly RegExp[] = FORMATS.flatMap(({ findingLists }) =>
   findingLists.map((list) => new RegExp(`^${list.replaceAll('*', '\\d+')}$`)),
 );
 
-/** Whether a list that stands there has findings, whatever the format of its document. */
+/** Whether the list at this pointer holds findings, whatever the format of its document. */
 export const isFindingList = (pointer: string): boolean =>
   FINDING_LISTS.some((list) => list.test(pointer));
 
 /**
- * The format of a document: the one that its route takes (`auto`: several), else the one that its media type means, else
- * the one that is surest of its content. A format that was only recognised is told in a warning, unless it is the primary
- * one.
+ * The format of a document. It is the one that the route takes; if the route takes several
+ * (`auto`), the one that the media type means; else the one that is surest of the content. A
+ * warning tells of a format that was only recognised, unless it is the primary one.
  */
 export function formatOf(
-  said: string,
+  routeFormat: string,
   { envelope, context, warnings }: Opening,
   first: unknown,
 ): Format {
-  const ofRoute = FORMATS.find(({ name }) => name === said);
+  const ofRoute = FORMATS.find(({ name }) => name === routeFormat);
   // The routes of the primary format take any other as well.
   if (ofRoute !== undefined && ofRoute !== PRIMARY) return ofRoute;
   const { mediaType, dryRun } = context;
   const declared = FORMATS.find(({ mediaTypes }) => mediaTypes.includes(mediaType ?? ''));
   const format = declared ?? surestOf(envelope, first);
-  // The dry run is the route of all formats; and who says the format of a document that has no route does all that he can.
+  // The dry run takes all formats; a format without a route can only be said by its media type.
   const isExpected = dryRun === true || (declared !== undefined && !format.hasRoute);
   if (format.recognised !== null && !isExpected) {
     const { code, detail } = format.recognised;

@@ -1,5 +1,6 @@
-// The first pass over the dependencies of a report: each is usable, and then a row by its identity, or rejected; what they
-// are called is known to all of them afterwards. A second pass makes the drafts (components.ts). Filled by reading.ts.
+// The first pass over the dependencies of a report: each entry becomes a row by its identity, or is
+// rejected, and its names are remembered. After the pass every name is known, so edges may lead to
+// later entries. components.ts reads the entries again and makes the drafts. Filled by reading.ts.
 
 import { ComponentNames } from './component-names.rules.ts';
 import type { ComponentEntry } from '../report/report.rules.ts';
@@ -8,11 +9,11 @@ import { ListIndex } from '../report/list-index.rules.ts';
 import { Warnings } from '../json/warnings.decode.ts';
 
 export class ComponentIndex extends ListIndex {
-  /** What the entries' ids had to be tolerated for, which is told behind the rest. */
+  /** The warnings about ids of entries; the receipt tells them behind the others. */
   readonly idWarnings = new Warnings();
   readonly names = new ComponentNames();
 
-  /** Takes in the next entry; `pointer` is where it stands. */
+  /** Takes in the next entry; `pointer` is its place. */
   take(entry: ComponentEntry, pointer: string): void {
     const { names } = this;
     const row = names.rowOf(indexable(entry.identity));

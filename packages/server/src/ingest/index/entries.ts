@@ -1,7 +1,7 @@
-// One item of a document → its value, with what is wrong in how it is written noted; and one entry of a list beside the
-// findings → its place in the itemIndex of that list. A bad entry is rejected alone, whatever is bad about it, a reader that
-// throws included. Later passes read the entries again, as the itemIndex has them. Called by reading.ts and by those who
-// write what the lists have.
+// An item of a document becomes its value, with warnings about the way it is written; an entry of a
+// list beside the findings becomes a row of the index of that list. A bad entry is rejected alone,
+// whatever is wrong with it, even when its reader throws. Later passes read the entries again, in
+// the order of the index.
 
 import { isUtf8 } from 'node:buffer';
 import { limits } from '@muster/contract/plain';
@@ -15,7 +15,10 @@ import type { EntryIndex, ListIndex } from '../report/list-index.rules.ts';
 
 export const NOT_UTF8 = 'Not everything in it is UTF-8; what is not was replaced by U+FFFD.';
 
-/** The value of an item of these bytes; what is wrong with how it is written is noted. Throws DocumentFault. */
+/**
+ * The value of an item of these bytes; warns of what is wrong with the way it is written. Throws
+ * DocumentFault.
+ */
 export function valueOf(
   bytes: Buffer,
   { list, index, members }: ScannedItem,
@@ -29,7 +32,7 @@ export function valueOf(
   return value;
 }
 
-/** The rejection of an item that isn't read for its depth or size. */
+/** The rejection of an item that is too deep or too large to be read. */
 export function excessive(pointer: string, excess: ScannedItem['excess']): Located {
   if (excess === 'depth') {
     const detail = `One item may have ${limits.jsonDepthMax} nested arrays and objects, with those around it.`;
@@ -39,35 +42,35 @@ export function excessive(pointer: string, excess: ScannedItem['excess']): Locat
   return { pointer, code: 'item_too_large', detail };
 }
 
-/** Takes in the entries of one list, each in its order. */
+/** Takes in the entries of one list, one after the other in their order. */
 export type TakeEntry = (item: ScannedItem) => void;
 
-/** Is told what a reader threw, and says how its entry is rejected. */
+/** Is told what a reader threw, and returns the rejection of its entry. */
 export type OnDefect = (pointer: string, error: unknown) => Located;
 
 /**
- * Has entries read by `reader` and taken in by `itemIndex`. Throws DocumentFault for what isn't JSON, and for more than can be
- * held.
+ * Has entries read by `reader` and taken in by `listIndex`. Throws DocumentFault for entries that
+ * aren't JSON, and for more entries than can be held.
  */
 export function takingEntries<T>(
   reader: ListReader<T>,
-  itemIndex: EntryIndex<T>,
+  listIndex: EntryIndex<T>,
   onDefect: OnDefect,
 ): TakeEntry {
-  const { warnings } = itemIndex;
+  const { warnings } = listIndex;
   return (item) => {
     const { bytes, excess, list, index } = item;
     const pointer = `${list}/${index}`;
-    if (bytes === null) return itemIndex.reject(excessive(pointer, excess), undefined);
+    if (bytes === null) return listIndex.reject(excessive(pointer, excess), undefined);
     warnings.at = pointer;
     const value = valueOf(bytes, item, warnings);
     const entry = guarded(() => reader.read(value, pointer, warnings), pointer, onDefect);
-    if (isLocated(entry)) itemIndex.reject(entry, value);
-    else itemIndex.take(entry, pointer);
+    if (isLocated(entry)) listIndex.reject(entry, value);
+    else listIndex.take(entry, pointer);
   };
 }
 
-/** What `read` gives; whatever it throws is a defect of the reader, but for what can't be held. */
+/** What `read` returns. Whatever it throws is a defect of the reader, except a DocumentFault. */
 function guarded<T>(read: () => T | Located, pointer: string, onDefect: OnDefect): T | Located {
   try {
     return read();
@@ -85,28 +88,28 @@ export interface EntryAgain<T> {
   readonly entry: T;
   readonly pointer: string;
   readonly row: number;
-  /** No entry before it has this row. */
+  /** No earlier entry has this row. */
   readonly isFirst: boolean;
 }
 
-/** The entries of one list in a pass behind that of its itemIndex, in the same order. */
+/** The entries of one list in a later pass, in the order of the index of that list. */
 export class EntriesAgain<T> {
   readonly #reader: ListReader<T>;
-  readonly #itemIndex: ListIndex;
+  readonly #listIndex: ListIndex;
   readonly #warnings: Warnings;
   #entries = 0;
   #rows = 0;
 
-  /** `warnings` get what is read of an entry later on: the itemIndex has noted the rest. */
-  constructor(reader: ListReader<T>, itemIndex: ListIndex, warnings: Warnings) {
+  /** `warnings` get what is read of an entry later on: the index has all other warnings. */
+  constructor(reader: ListReader<T>, listIndex: ListIndex, warnings: Warnings) {
     this.#reader = reader;
-    this.#itemIndex = itemIndex;
+    this.#listIndex = listIndex;
     this.#warnings = warnings;
   }
 
   /** The next entry; null when it was rejected. */
   next({ bytes, list, index }: ScannedItem): EntryAgain<T> | null {
-    const row = this.#itemIndex.rowOf(this.#entries);
+    const row = this.#listIndex.rowOf(this.#entries);
     this.#entries += 1;
     if (row === null) return null;
     assert(bytes !== null, 'an item that was read before has its bytes');

@@ -1,6 +1,7 @@
-// The first pass: every item of a report has its outcome or becomes a row of evidence, grouped by what it is matched
-// against. Nothing is written yet, so the whole upload can still be refused. What is kept of an item are numbers: memory
-// grows by about 70 bytes an item, whatever the item holds.
+// The item index, made by the first pass: each item of a report has an outcome, and each finding
+// becomes a row of evidence, grouped by what it is matched against. Nothing is written yet, so the
+// whole upload can still be refused. Only numbers are kept of an item: memory grows by about 70
+// bytes an item, whatever it holds.
 
 import { limits, SEVERITIES } from '@muster/contract/plain';
 import { GrowingInts } from '../../lib/growing-ints.ts';
@@ -13,14 +14,17 @@ import type { ListIndex, RejectedItem } from '../report/list-index.rules.ts';
 import { noTally, type Tally, tallyRejection } from './tally.rules.ts';
 import { rejectedItemText } from '../redact/rejected-item.rules.ts';
 
-/** One analysis on one asset: what is matched, and judged for absence, together. */
+/** One analysis on one asset: its items are matched, and judged for absence, together. */
 export interface Group {
   readonly analysis: number;
-  /** Index into the report's assets; null: the upload's fallback asset. */
+  /** Index into the report's assets; null: the fallback asset of the upload. */
   readonly asset: number | null;
 }
 
-/** A finding that is stored just as the item was sent: a row of evidence, and the rest of what a itemIndex keeps. */
+/**
+ * A finding that is stored just as the item was sent: a row of evidence, and the rest that an item
+ * index keeps of a finding.
+ */
 export interface KnownItem {
   readonly table: EvidenceTable;
   readonly row: number;
@@ -36,112 +40,124 @@ const SUPPRESSED = SEVERITIES.length;
 const rankOf = (suppressed: boolean, severity: number): number =>
   severity + (suppressed ? SUPPRESSED : 0);
 
-/** `rowOf` for items without a row. */
+/** What `rowOf` returns for an item without a row. */
 export const NO_ROW = -1;
 
 /** A mark beside the rank: the bytes of the item tell all that reading it would. */
-const TELLS_ALL = 1 << 6;
+const KNOWN_BY_BYTES = 1 << 6;
 
 export class ItemIndex {
-  /** What reading the items had to tolerate. */
+  /** The warnings of reading the items. */
   readonly warnings: Warnings;
   readonly tally: Tally = noTally();
-  /** Entries of the lists beside the findings. */
-  readonly beside = { received: 0, rejected: 0 };
+  /** Counts of the entries of the lists beside the findings. */
+  readonly listTally = { received: 0, rejected: 0 };
   /** The report's dependencies. */
   readonly components = new ComponentIndex();
   readonly groups: Group[] = [];
-  /** The first limits.uploadRejectionsMax rejections, which stay to be looked at. */
+  /** The first limits.uploadRejectionsMax rejections, which are stored for operators. */
   readonly rejected: RejectedItem[] = [];
   /** A row for each finding, in the order of the document. */
   readonly evidence = new EvidenceTable();
   readonly #groupOf = new GrowingInts();
-  /** Of each row its rank (`rankOf`), and whether TELLS_ALL. */
+  /** The rank of each row (`rankOf`), and whether KNOWN_BY_BYTES. */
   readonly #marks = new GrowingInts();
-  /** Of items of one rank that are the same the one with the least is written. */
+  /** A number for each row that decides between equal items of one rank: the least is written. */
   readonly #ties = new GrowingInts();
-  /** Of each item how many before it have no row, which are mostly none; NO_ROW where it has none itself. */
-  readonly #passed = new GrowingInts();
-  readonly #byKey = new Map<string, number>();
+  /**
+   * For each item, the number of items before it without a row, mostly 0; NO_ROW for an item
+   * without a row.
+   */
+  readonly #rowless = new GrowingInts();
+  readonly #groupByKey = new Map<string, number>();
 
   constructor(warnings: Warnings) {
     this.warnings = warnings;
   }
 
-  /** Takes in the next item, which is no finding; `value` as it was sent. */
+  /** Takes in the next item, which is no finding; `value` is the item as it was sent. */
   take(item: Exclude<Item, { outcome: 'finding' }>, value: unknown): void {
     if (item.outcome === 'rejected') return this.reject(item.rejection, rejectedItemText(value));
     this.tally.received += 1;
     this.tally.notProblem += 1;
-    this.#passed.push(NO_ROW);
+    this.#rowless.push(NO_ROW);
   }
 
   /**
-   * Takes in the next item, which is a finding. `tellsAll`: of the method. `tie`: a number of its bytes, by which one is chosen
-   * among several that are the same item.
+   * Takes in the next item, which is a finding. `isKnownByBytes`: as the method of this name.
+   * `tie`: a number made of its bytes, which decides between several items that are the same.
    */
   takeFinding(
     draft: FindingDraft,
     suppressed: boolean,
     evidence: Evidence,
-    tellsAll: boolean,
+    isKnownByBytes: boolean,
     tie: number,
   ): void {
     this.tally.received += 1;
-    this.#noteRow(this.evidence.add(evidence, draft.startLine));
+    this.#pushRow(this.evidence.add(evidence, draft.startLine));
     this.#groupOf.push(this.#group(draft.analysis, draft.asset));
     const rank = rankOf(suppressed, SEVERITIES.indexOf(draft.severity));
-    this.#marks.push(rank | (tellsAll ? TELLS_ALL : 0));
+    this.#marks.push(rank | (isKnownByBytes ? KNOWN_BY_BYTES : 0));
     this.#ties.push(tie);
   }
 
-  /** Takes in the next item, which is a finding whose evidence is known: nothing suppresses it. `tie`: as of takeFinding. */
+  /**
+   * Takes in the next item, which is a finding with known evidence; nothing suppresses it. `tie`:
+   * as in takeFinding.
+   */
   takeKnown({ table, row, place, severity }: KnownItem, tie: number): void {
     this.tally.received += 1;
-    this.#noteRow(this.evidence.addFrom(table, row));
+    this.#pushRow(this.evidence.addFrom(table, row));
     this.#groupOf.push(this.#group(place.analysis, place.asset));
-    this.#marks.push(rankOf(false, severity) | TELLS_ALL);
+    this.#marks.push(rankOf(false, severity) | KNOWN_BY_BYTES);
     this.#ties.push(tie);
   }
 
-  /** `item`: its text, as it may be stored; null where it wasn't read. */
+  /** `item`: the text of the item as it may be stored; null when the item wasn't read. */
   reject(rejection: Located, item: string | null): void {
     this.tally.received += 1;
     this.tally.rejected += 1;
-    this.#note(rejection, item);
-    this.#passed.push(NO_ROW);
+    this.#keepRejection(rejection, item);
+    this.#rowless.push(NO_ROW);
   }
 
-  /** Rejections of the lists beside the findings stand in the receipt like theirs, and their entries are items as well. */
+  /**
+   * Adds the lists beside the findings: the receipt tells their rejections among those of the
+   * findings, and their entries count as items.
+   */
   takeLists({ assets, relationships, endpoints }: ListIndexes): void {
     for (const list of [assets, this.components, relationships, endpoints]) this.#takeList(list);
   }
 
   #takeList({ received, rejected, rejections, moreByCode }: ListIndex): void {
-    this.beside.received += received;
-    this.beside.rejected += rejected;
-    for (const { item, ...rejection } of rejections) this.#note(rejection, item);
+    this.listTally.received += received;
+    this.listTally.rejected += rejected;
+    for (const { item, ...rejection } of rejections) this.#keepRejection(rejection, item);
     const { rejectionsByCode } = this.tally;
     for (const [code, count] of moreByCode) {
       rejectionsByCode.set(code, (rejectionsByCode.get(code) ?? 0) + count);
     }
   }
 
-  #note(rejection: Located, item: string | null): void {
+  #keepRejection(rejection: Located, item: string | null): void {
     tallyRejection(this.tally, rejection);
     if (this.rejected.length < limits.uploadRejectionsMax)
       this.rejected.push({ ...rejection, item });
   }
 
-  /** The row of an item, by its number in the order they were taken in; NO_ROW when it isn't a finding. */
+  /**
+   * The row of an item; NO_ROW when the item isn't a finding. Items are numbered in the order in
+   * which they were taken in.
+   */
   rowOf(item: number): number {
-    const passed = this.#passed.at(item);
-    return passed === NO_ROW ? NO_ROW : item - passed;
+    const rowless = this.#rowless.at(item);
+    return rowless === NO_ROW ? NO_ROW : item - rowless;
   }
 
-  /** The row of the next item. */
-  #noteRow(row: number): void {
-    this.#passed.push(this.#passed.length - row);
+  /** Adds the row of the next item. */
+  #pushRow(row: number): void {
+    this.#rowless.push(this.#rowless.length - row);
   }
 
   groupOf(row: number): number {
@@ -153,25 +169,29 @@ export class ItemIndex {
   }
 
   #rank(row: number): number {
-    return this.#marks.at(row) & ~TELLS_ALL;
-  }
-
-  /** The bytes of the item tell all that reading it would: it may be taken in by their hash (rawHash). */
-  tellsAll(row: number): boolean {
-    return (this.#marks.at(row) & TELLS_ALL) !== 0;
+    return this.#marks.at(row) & ~KNOWN_BY_BYTES;
   }
 
   /**
-   * Counts rows that are the same item as another one of their destination (`destinationOf` a group's number), and returns a mark
-   * for each row: 1 where it repeats one. Which of them counts is no matter of order: one that nothing suppresses before one
-   * that is suppressed, then the worse one, then the one with the smaller number of its bytes.
+   * True when the bytes of the item tell all that reading it would: a later upload may recognise
+   * the item by their hash (rawHash).
    */
-  foldRepeats(destinationOf: readonly number[]): Uint8Array {
+  isKnownByBytes(row: number): boolean {
+    return (this.#marks.at(row) & KNOWN_BY_BYTES) !== 0;
+  }
+
+  /**
+   * Counts the rows that repeat another row of their destination, and returns a mark for each row:
+   * 1 when it repeats one. `destinationOf`: the number of the destination of each group. Which one
+   * of equal rows counts doesn't depend on their order: one that nothing suppresses before a
+   * suppressed one, then the worse one, then the one with the smaller tie.
+   */
+  markRepeats(destinationOf: readonly number[]): Uint8Array {
     const { evidence } = this;
     const repeats = new Uint8Array(evidence.length);
     const destinationOfRow = (row: number): number => destinationOf[this.groupOf(row)] as number;
     const first = new HashChains(evidence, DUPLICATE_KEY, destinationOfRow);
-    // Of those that come more than once: the first row → the one that counts.
+    // For rows that come more than once: the first row → the one that counts.
     const chosen = new Map<number, number>();
     for (let row = 0; row < evidence.length; row += 1) {
       let same: number | null = null;
@@ -200,10 +220,10 @@ export class ItemIndex {
 
   #group(analysis: number, asset: number | null): number {
     const key = `${analysis}/${asset}`;
-    const known = this.#byKey.get(key);
+    const known = this.#groupByKey.get(key);
     if (known !== undefined) return known;
     const number = this.groups.push({ analysis, asset }) - 1;
-    this.#byKey.set(key, number);
+    this.#groupByKey.set(key, number);
     return number;
   }
 }

@@ -1,6 +1,7 @@
-// Items that are stored just as they are sent again: what they are is known without parsing them, so that a report which
-// repeats another one is indexed at a multiple of the speed. Only a cache: a hash that is equal stands for the same bytes
-// read in the same context (rawHash), whatever became of the stored finding since. Called by reading.ts.
+// Recognises items that are stored just as they are sent again, without parsing them, so that a
+// report which repeats another one is indexed several times as fast. This is only a cache: an equal
+// hash stands for the same bytes read in the same context (rawHash), whatever became of the stored
+// finding since. Called by reading.ts.
 
 import { present } from '../../lib/assert.ts';
 import type { Db } from '../../db/db.ts';
@@ -17,15 +18,20 @@ import type { UploadRow } from '../store/upload.queries.ts';
 /** Rows of evidence read in one statement: 70 bytes each. */
 const PAGE_ROWS = 5000;
 
-/** Of a scope with many more findings than the report has items most would be read for nothing. */
+/**
+ * A scope may have at most this many findings for each item of the report: of a larger one most
+ * would be read for nothing.
+ */
 const KNOWN_PER_ITEM_MAX = 2;
 
-/** A log may have many thousand runs, each with a scope of its own. */
+/**
+ * The most scopes that are read: a log may have many thousand runs, each with a scope of its own.
+ */
 const SCOPES_MAX = 100;
 
 interface KnownScope {
   readonly table: EvidenceTable;
-  /** Of each row. */
+  /** The severity of each row. */
   readonly severities: GrowingInts;
   readonly chains: HashChains;
 }
@@ -33,7 +39,7 @@ interface KnownScope {
 export class KnownItems {
   readonly #report: Report;
   readonly #scopes: ReadonlyMap<string, KnownScope>;
-  /** Items come list by list: where those of the last one belong. */
+  /** The last list, and where its items belong: items come list by list. */
   #last: {
     readonly list: string;
     readonly place: ItemPlace | null;
@@ -45,13 +51,15 @@ export class KnownItems {
     this.#scopes = scopes;
   }
 
-  /** Whether anything is known that an item of this list may be. */
+  /** Whether an item of this list may be known. */
   hasAny(list: string): boolean {
     const { scope } = this.#of(list);
     return scope !== undefined && scope.table.length > 0;
   }
 
-  /** What the item of a list is, by the hash of how it was sent; null: it has to be read. */
+  /**
+   * What an item of this list is, by the hash of how it was sent; null: the item has to be read.
+   */
   find(list: string, raw: Buffer): KnownItem | null {
     const { place, scope } = this.#of(list);
     if (place === null || scope === undefined) return null;
@@ -60,7 +68,9 @@ export class KnownItems {
     return { table: scope.table, row, place, severity: scope.severities.at(row) };
   }
 
-  /** When all items are known: before as much is read again, to be matched. */
+  /**
+   * Gives the memory back when all items are indexed: as much is read again then, to be matched.
+   */
   release(): void {
     for (const { table, severities, chains } of this.#scopes.values()) {
       for (const kept of [table, severities, chains]) kept.release();
@@ -81,7 +91,7 @@ const scopeKey = ({ analyses }: Report, { analysis, asset }: ItemPlace): string 
   return JSON.stringify([asset, tool, category]);
 };
 
-/** What the scopes hold that the report's lists are about. `items`: how many there are in them. */
+/** Reads the scopes that the report's lists are about. `lists`: the number of items in each. */
 export async function readKnown(
   db: Db,
   upload: UploadRow,
@@ -109,7 +119,7 @@ export async function readKnown(
   return new KnownItems(report, scopes);
 }
 
-/** `asset`: index into the report's assets; null: the upload's fallback. */
+/** `asset`: index into the report's assets; null: the fallback asset of the upload. */
 async function storedAsset(
   db: Db,
   upload: UploadRow,

@@ -1,4 +1,6 @@
-// A clean scan, that is a scan that ended without findings and without a report, gets the analysis that it repeats.
+// A clean scan ended without findings and without a report. Its upload has an empty list, and gets
+// here the analysis that it repeats: the tool under its stored name, and how much it covers. A scan
+// whose analysis can't be known closes nothing.
 
 import type { Db } from '../../db/db.ts';
 import { identityOf } from '../report/asset-names.rules.ts';
@@ -12,9 +14,10 @@ import { hasEarlierWaiting, hasReportOfCommand } from '../store/upload-work.quer
 const contextOf = (upload: UploadRow): UploadContext => JSON.parse(upload.context) as UploadContext;
 
 /**
- * The report of a clean scan, with what is known of the analysis that it repeats: by which name its tool reports, and how
- * much that covers. Where that can't be known it covers nothing, so that it closes nothing, and a warning says why. Other
- * reports stay as they are. Throws ScopeBusy while an earlier upload of the runner waits: it may be the scan's own report.
+ * The report of a clean scan, with the tool and the coverage of the analysis that it repeats. If
+ * that analysis can't be known the report covers nothing, so that it closes nothing, and a warning
+ * says why. Other reports are returned unchanged. Throws ScopeBusy while an earlier upload of the
+ * runner waits: that one may be the report of this scan.
  */
 export async function placeCleanScan(db: Db, upload: UploadRow, report: Report): Promise<Report> {
   const { cleanScan, scans } = contextOf(upload);

@@ -1,5 +1,6 @@
-// The hashes of a report's items as they were sent, each with the context of its list: by them an item that comes again
-// unchanged is known without being read. Used by reading.ts and write-batches.ts.
+// The hash of each item of a report as it was sent, with the context of its list. By this hash an
+// item that comes again unchanged is recognised without being read. Called by ingest.ts, dry-run.ts
+// and reading.ts.
 
 import type { Report } from '../report/report.rules.ts';
 import { contextHash, rawHash } from '../match/evidence.rules.ts';
@@ -7,7 +8,7 @@ import { contextHash, rawHash } from '../match/evidence.rules.ts';
 export class RawHashes {
   readonly #report: Pick<Report, 'contextOf'>;
   readonly #secretKey: Buffer;
-  /** Items come list by list: only the last one's context is kept. */
+  /** The context of the last list: items come list by list. */
   #context: { readonly list: string; readonly hash: Buffer } | null = null;
 
   constructor(report: Pick<Report, 'contextOf'>, secretKey: Buffer) {
@@ -15,7 +16,7 @@ export class RawHashes {
     this.#secretKey = secretKey;
   }
 
-  /** `bytes`: the item of that list. */
+  /** `bytes`: an item of that list. */
   of(list: string, bytes: Buffer): Buffer {
     if (this.#context?.list !== list) {
       this.#context = { list, hash: contextHash(this.#report.contextOf(list), this.#secretKey) };

@@ -1,13 +1,13 @@
-// What becomes of an item whose reader failed on it. Readers are total: that one throws is a defect of ours, and costs
-// that item alone, in the pass that judges it (`item_unreadable`) or, where only its details are concerned, in the pass that
-// writes it (`detail_unreadable`): both are told to the sender, and the defect to the log. Called by those who read
-// items.
+// What becomes of an item whose reader failed on it. Readers are total, so a reader that throws is
+// a defect of ours. It costs that item alone: the first pass rejects it (`item_unreadable`); when
+// only its details are concerned, the item is stored without them (`detail_unreadable`). The sender
+// is told of both, and the log of the defect.
 
 import type { Located, Warnings } from '../json/warnings.decode.ts';
 import type { IngestDeps } from '../lease/lease.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 
-/** A defect that a million items meet is told a few times only, in each pass. */
+/** How often a pass tells the log of a defect: a million items may meet the same one. */
 const TOLD_MAX = 3;
 
 /** The defects that one pass over the items of an upload meets. */
@@ -21,13 +21,13 @@ export class ReaderDefects {
     this.#uploadId = upload.id;
   }
 
-  /** Tells of it, and gives the rejection of the item. */
+  /** Tells the log, and returns the rejection of the item. */
   readonly reject = (pointer: string, error: unknown): Located => {
     this.tell(pointer, error);
     return unreadable(pointer);
   };
 
-  /** What `make` gives; where that fails, `without`, and the warnings and the log are told. */
+  /** What `make` returns. When it throws: `without`, a warning, and the log is told. */
   detail<T>(make: () => T, without: T, pointer: string, warnings: Warnings): T {
     try {
       return make();
@@ -49,7 +49,7 @@ export class ReaderDefects {
 function withoutMessage(error: unknown): { name: string; stack: string } {
   if (!(error instanceof Error)) return { name: typeof error, stack: '' };
   const { name, message, stack = '' } = error;
-  // The message may have lines of its own that look like frames.
+  // The message may have lines of its own that look like frames of the stack.
   const at = stack.indexOf(message) + message.length;
   return { name, stack: stack.slice(at).trim() };
 }

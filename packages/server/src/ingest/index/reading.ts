@@ -1,6 +1,7 @@
-// A stored document is read: its envelope first, then what its findings refer to, wherever that stands, then its items, each of
-// which gets its outcome and, if it is a finding, its evidence. One bad item never takes the others along; what isn't JSON
-// at all is refused with its place. Called by the ingest story before anything is written.
+// A stored document becomes a report and then an item index, before anything is written. The
+// envelope is read first, then the lists that findings refer to, wherever the document has them,
+// then the items: each gets its outcome, and a finding its evidence. A bad item never takes the
+// others along; a document that isn't JSON is refused with the place. Called by ingest.ts.
 
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
@@ -29,7 +30,10 @@ import { ItemIndex } from './item-index.rules.ts';
 import { ReaderDefects } from './reader-defects.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 
-/** A report that is known but for its findings and dependencies, and the document that all its items are still in. */
+/**
+ * A report whose findings and dependencies aren't read yet, and the document that has all its
+ * items.
+ */
 export interface Reading {
   readonly source: DocumentSource;
   readonly document: ScannedDocument;
@@ -46,16 +50,19 @@ export interface OpenDocument {
   readonly opened: OpenReport;
 }
 
-/** `openDocument`, then `knowReport`. */
+/** `openDocument`, then `completeReport`. */
 export async function openReport(
   deps: IngestDeps,
   upload: UploadRow,
   source: DocumentSource,
 ): Promise<Reading> {
-  return await knowReport(deps, upload, await openDocument(upload, source));
+  return await completeReport(deps, upload, await openDocument(upload, source));
 }
 
-/** The first pass: the envelope. Throws DocumentRefused, TooManyItems, DocumentFault and Problems of the body. */
+/**
+ * The first pass: reads the envelope. Throws DocumentRefused, TooManyItems, DocumentFault and
+ * Problems of the body.
+ */
 export async function openDocument(
   upload: UploadRow,
   source: DocumentSource,
@@ -71,30 +78,30 @@ export async function openDocument(
 }
 
 /**
- * Passes over what has to be known before the first finding is read, whatever the order of members in the document: over
- * assets; over the targets of findings, where assets and envelope alone don't say what those are about; over relationships and
- * endpoints. Throws as `openDocument`.
+ * Reads the lists that have to be known before the first finding, whatever the order of the members
+ * in the document: the assets; then the findings, if assets and envelope alone don't say what those
+ * are about; then the relationships and endpoints. Throws the same as `openDocument`.
  */
-export async function knowReport(
+export async function completeReport(
   deps: IngestDeps,
   upload: UploadRow,
   { source, document, opened }: OpenDocument,
 ): Promise<Reading> {
   const lists = new Set(opened.lists);
   const defects = new ReaderDefects(deps, upload);
-  const takerOf = <T>({ reader, index }: IndexedList<T>): [string, TakeEntry][] =>
+  const takerFor = <T>({ reader, index }: IndexedList<T>): [string, TakeEntry][] =>
     reader === null || countOf(document, reader.list) === 0
       ? []
       : [[reader.list, takingEntries(reader, index, defects.reject)]];
-  await takeAll(source, document, new Map(takerOf(opened.assets)));
+  await readLists(source, document, new Map(takerFor(opened.assets)));
   const withAssets = opened.assetsIndexed();
   const { look } = withAssets;
-  if (look !== null) await lookAt(look, source, document, lists, defects);
+  if (look !== null) await showFindings(look, source, document, lists, defects);
   const withTargets = withAssets.findingsSeen();
   const { relationships, endpoints } = withTargets;
-  const takers = new Map([...takerOf(relationships), ...takerOf(endpoints)]);
-  await takeAll(source, document, takers);
-  const report = withoutLost(withTargets.linksIndexed(), document, lists);
+  const takers = new Map([...takerFor(relationships), ...takerFor(endpoints)]);
+  await readLists(source, document, takers);
+  const report = unlistedWhereRepeated(withTargets.linksIndexed(), document, lists);
   const readers = {
     assets: opened.assets.reader,
     components: opened.components,
@@ -104,8 +111,8 @@ export async function knowReport(
   return { source, document, lists, readers, report };
 }
 
-/** A pass over the entries of some lists, where there are any. */
-async function takeAll(
+/** One pass over the entries of some lists, if there are any. */
+async function readLists(
   source: DocumentSource,
   document: ScannedDocument,
   takes: ReadonlyMap<string, TakeEntry>,
@@ -116,7 +123,7 @@ async function takeAll(
   }
 }
 
-async function lookAt(
+async function showFindings(
   look: Look,
   source: DocumentSource,
   document: ScannedDocument,
@@ -131,7 +138,7 @@ async function lookAt(
         look(value, list, index);
       } catch (error) {
         if (error instanceof DocumentFault) throw error;
-        // The pass that judges the items meets it again.
+        // The pass over the items meets the defect again, and rejects the item.
         defects.tell(`${list}/${index}`, error);
       }
     }
@@ -140,7 +147,10 @@ async function lookAt(
 
 const countOf = ({ lists }: ScannedDocument, list: string): number => lists.get(list)?.count ?? 0;
 
-/** Items that nobody parses: too deep or too large ones, and those of lists that come again, or mean nothing where they stand. */
+/**
+ * True when the document has items that nobody parses: too deep or too large ones, and those of
+ * lists that come twice or mean nothing in their place.
+ */
 function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string>): boolean {
   if (bounds.hasExcess) return true;
   for (const { pointer, occurrence } of lists.values()) {
@@ -150,22 +160,22 @@ function hasStrays({ lists, bounds }: ScannedDocument, asked: ReadonlySet<string
 }
 
 /**
- * Where a list of findings, or a member around it, comes twice, those of the first one are not read: nothing is concluded from
- * what the last one lacks.
+ * When a list of findings, or a member around it, comes twice, the items of the first one are not
+ * read. Then absence from the last one means nothing.
  */
-function withoutLost(
+function unlistedWhereRepeated(
   report: Report,
   { lists }: ScannedDocument,
   asked: ReadonlySet<string>,
 ): Report {
-  const isLost = [...lists.values()].some(({ pointer, occurrence, count }) =>
+  const isRepeated = [...lists.values()].some(({ pointer, occurrence, count }) =>
     asked.has(pointer) ? occurrence > 1 : count > 0 && isFindingList(pointer),
   );
-  if (!isLost) return report;
+  if (!isRepeated) return report;
   return { ...report, analyses: report.analyses.map((one) => ({ ...one, listed: false })) };
 }
 
-/** Finds the format of the document and has its reader open the envelope. */
+/** Finds the format of the document, and has its reader open the envelope. */
 async function openEnvelope(
   upload: UploadRow,
   source: DocumentSource,
@@ -180,7 +190,7 @@ async function openEnvelope(
   return formatOf(upload.format, opening, first).open(opening);
 }
 
-/** The first entry of a document that is a list as a whole: nothing else tells what it lists. */
+/** The first entry of a document that is one list: nothing else tells what it lists. */
 async function firstEntry(source: DocumentSource, document: ScannedDocument): Promise<unknown> {
   for await (const [first] of source.items(document, new Set(['']))) {
     if (first !== undefined) return first.bytes === null ? undefined : parseItem(first.bytes);
@@ -188,7 +198,7 @@ async function firstEntry(source: DocumentSource, document: ScannedDocument): Pr
   return undefined;
 }
 
-/** A misspelt `coverage=partial` must not pass for a full scan. */
+/** Warns of unknown parameters: a misspelt `coverage=partial` must not pass for a full scan. */
 function warnUnknown(upload: UploadRow, warnings: Warnings): void {
   const { unknown = [] } = JSON.parse(upload.context) as UploadContext;
   for (const name of unknown) {
@@ -199,7 +209,10 @@ function warnUnknown(upload: UploadRow, warnings: Warnings): void {
   }
 }
 
-/** The next pass: every item has its outcome, every finding its evidence, every dependency its names. */
+/**
+ * The next pass: every item gets its outcome, every finding its evidence, every dependency its
+ * names.
+ */
 export async function indexItems(
   deps: IngestDeps,
   upload: UploadRow,
@@ -235,13 +248,14 @@ export async function indexItems(
       }
       const before = pass.warnings.taken;
       const value = valueOf(bytes, item, pass.warnings);
-      const read = judged(pass, value, list, index, secretKey, defects);
+      const read = readItem(pass, value, list, index, secretKey, defects);
       if (read.outcome !== 'finding') itemIndex.take(read, value);
       else {
-        // Only what had nothing to tell, and isn't suppressed, is taken in later by its bytes alone: a suppression ends.
-        const tellsAll = pass.warnings.taken === before && !read.draft.suppressed;
+        // A later upload may recognise this item by its bytes alone, unless it has warnings, which
+        // every receipt has to tell, or is suppressed, because a suppression may end.
+        const isKnownByBytes = pass.warnings.taken === before && !read.draft.suppressed;
         const suppressed = isSuppressedAt(read.draft, upload.received_at);
-        itemIndex.takeFinding(read.draft, suppressed, read.evidence, tellsAll, crc32(bytes));
+        itemIndex.takeFinding(read.draft, suppressed, read.evidence, isKnownByBytes, crc32(bytes));
       }
     }
   }
@@ -249,19 +263,21 @@ export async function indexItems(
   return itemIndex;
 }
 
-type Judged =
+type ReadItem =
   | Exclude<Item, { outcome: 'finding' }>
   | (Extract<Item, { outcome: 'finding' }> & { readonly evidence: Evidence });
 
-/** The outcome of one item; whatever is thrown on the way is a defect of the reader, and rejects this item alone. */
-function judged(
+/**
+ * The outcome of one item. Whatever the reader throws is its defect, and rejects this item alone.
+ */
+function readItem(
   pass: ItemPass,
   value: unknown,
   list: string,
   index: number,
   secretKey: Buffer,
   defects: ReaderDefects,
-): Judged {
+): ReadItem {
   try {
     const item = pass.read(value, list, index);
     if (item.outcome !== 'finding') return item;

@@ -1,9 +1,10 @@
-// The count of what the first pass over a report yields, before anything is written. Pure.
+// Counts what the first pass over a report finds, before anything is written. The receipt takes its
+// counts of duplicate, rejected and irrelevant items from here. Pure.
 
 import { limits } from '@muster/contract/plain';
 import type { Located } from '../json/warnings.decode.ts';
 
-/** What reading the items yields, before anything is written. */
+/** What the items of a report were found to be. */
 export interface Tally {
   received: number;
   duplicate: number;
@@ -22,14 +23,16 @@ export const noTally = (): Tally => ({
   rejectionsByCode: new Map(),
 });
 
-/** Counts a rejection; the first limits.receiptRejectionsMax are shown, all are counted by code. */
+/**
+ * Counts a rejection. The first limits.receiptRejectionsMax are shown, and all are counted by code.
+ */
 export function tallyRejection(tally: Tally, rejection: Located): void {
   if (tally.rejections.length < limits.receiptRejectionsMax) tally.rejections.push(rejection);
   const count = tally.rejectionsByCode.get(rejection.code) ?? 0;
   tally.rejectionsByCode.set(rejection.code, count + 1);
 }
 
-/** How many items there were, and how many of them could not be used. */
+/** The number of items, and how many of them could not be used. */
 export interface Received {
   readonly received: number;
   readonly rejected: number;

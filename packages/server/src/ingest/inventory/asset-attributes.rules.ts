@@ -1,17 +1,21 @@
-// What reports said of an asset, put together: the newest word on a member wins, what it doesn't mention stays, lists
-// are united (CTIS §7.3). Merging the same twice changes nothing. Called by inventory.ts. Pure.
+// What several reports, or several entries of one, said of an asset becomes one set of attributes:
+// the newest value of a member wins, a member that is not mentioned stays, and lists are united
+// (CTIS §7.3). Merging the same attributes twice changes nothing. Pure.
 
 import { limits } from '@muster/contract/plain';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** CTIS §4.5: arrays grown by merging. The oldest entries go. */
+/** CTIS §4.5: the bound of arrays that grow by merging. The oldest entries go. */
 const LIST_MAX = 500;
 
-/** By these members two entries of a list are about the same port, record, product or contract. */
+/**
+ * Two entries of a list that agree in these members are about the same port, record, product or
+ * contract.
+ */
 const NAMES = ['port', 'protocol', 'type', 'name', 'value', 'address'] as const;
 
-/** Both together; only the newer ones where both would be too much to store. */
+/** Both together; only the newer ones when both would be too much to store. */
 export function mergedAttributes(stored: Attributes, said: Attributes): Attributes {
   const merged = mergedObject(stored, said);
   return JSON.stringify(merged).length > limits.propertiesBytesMax ? said : merged;

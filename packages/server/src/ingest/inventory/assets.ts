@@ -1,7 +1,7 @@
-// The assets of a report become rows, found or made: those that it lists are read again, with all that is said of them, and
-// written in slices as they come; behind them those that are named elsewhere, and the upload's fallback. No more than a
-// slice of them is held; what stays is an id for each. One that is listed several times is one asset: what its entries say
-// is put together. Called by inventory.ts.
+// The assets of a report become rows, found or made. Listed assets are read again, with all that
+// their entries say of them, and are written in slices as they come; then the assets that are only
+// named elsewhere, and the fallback asset of the upload. At most a slice of them is held, and an id
+// of each stays. Entries of the same asset are merged. Called by inventory.ts.
 
 import { type AssetKind, limits } from '@muster/contract/plain';
 import type { Db } from '../../db/db.ts';
@@ -35,16 +35,16 @@ import { EntriesAgain } from '../index/entries.ts';
 import { ReaderDefects } from '../index/reader-defects.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 
-/** A stored asset, as those need it who write what is on it. */
+/** A stored asset, as far as those need it who write its findings and lists. */
 export type AssetPlace = Pick<AssetRow, 'tenant_id' | 'id' | 'is_fallback'>;
 
 const FALLBACK_NAME = 'reports without an asset';
 
-/** What entries of one slice say of an asset. */
+/** What the entries of one slice say of an asset. */
 interface SaidAsset {
-  /** Its index among the report's assets; the fallback comes behind them. */
+  /** Index into the assets of the report; the fallback asset comes behind them. */
   readonly row: number;
-  /** No entry before this slice was the same asset. */
+  /** No entry of an earlier slice was the same asset. */
   readonly isFirst: boolean;
   readonly kind: AssetKind;
   readonly kind_class: string;
@@ -52,29 +52,32 @@ interface SaidAsset {
   readonly name: string;
   readonly criticality: string | null;
   readonly attributes: string;
-  /** Where it is new. Ids sort as the report has its assets. */
+  /** The id that the asset gets if it is new. Ids sort in the order of the report. */
   readonly id: AssetId;
 }
 
-/** Of a slice how many assets were new, and the ids of those that came first in it, by `identityKey`. */
+/**
+ * How many assets of a slice were new, and the ids of those without an earlier entry, by
+ * `identityKey`.
+ */
 interface SavedAssets {
   readonly created: number;
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** Gets slices in the order of the report: the same ones in every try. */
+/** Saves one slice. Slices come in the order of the report, and every try has the same ones. */
 export type SaveAssets = (slice: readonly SaidAsset[]) => Promise<SavedAssets>;
 
-/** Each slice is written in a transaction of its own, dated by the arrival of the upload. */
-export const writesAssets =
+/** Writes each slice in a transaction of its own, dated by the arrival of the upload. */
+export const assetWriter =
   (slices: Slices, upload: UploadRow): SaveAssets =>
   async (slice) => {
     const created = await slices.once((tx) => saveAssets(tx, upload, slice));
     return { created, ids: await storedIds(slices.db, upload, slice) };
   };
 
-/** For a dry run: nothing is written, and what is new gets an id that nobody else sees. */
-export const countsAssets =
+/** For a dry run: writes nothing, and gives a new asset an id that nobody else sees. */
+export const assetCounter =
   (db: Db, upload: UploadRow): SaveAssets =>
   async (slice) => {
     const stored = await storedIds(db, upload, slice);
@@ -83,8 +86,8 @@ export const countsAssets =
     return { created: fresh.length, ids: new Map([...stored, ...made]) };
   };
 
-/** For a report of which nothing is applied. */
-export const forgetsAssets: SaveAssets = (slice) =>
+/** For a report that is not applied. */
+export const assetsUnsaved: SaveAssets = (slice) =>
   Promise.resolve({ created: 0, ids: new Map(slice.map((said) => [identityKey(said), said.id])) });
 
 /** The ids of a report's assets, by their rows. */
@@ -102,7 +105,7 @@ export class AssetPlaces {
     return this.#ids.length;
   }
 
-  /** The next asset's; behind the report's own one the fallback's. */
+  /** Adds the id of the next asset; the fallback asset follows the report's own assets. */
   add(id: string): void {
     this.#ids.push(id);
   }
@@ -116,9 +119,46 @@ export class AssetPlaces {
 const isFallbackAsset = ({ kind, value }: NamedAsset): boolean =>
   kind === 'unclassified' && value.startsWith('runner:');
 
+/** Gathers assets in slices, has the slices saved, and adds the ids of their assets to `places`. */
+class AssetSlices {
+  created = 0;
+  #slice = new GrowingSlice<SaidAsset>();
+  readonly #save: SaveAssets;
+  readonly #places: AssetPlaces;
+
+  constructor(save: SaveAssets, places: AssetPlaces) {
+    this.#save = save;
+    this.#places = places;
+  }
+
+  /** Entries of the same asset in one slice are merged. */
+  async add(said: SaidAsset): Promise<void> {
+    const key = identityKey(said);
+    const before = this.#slice.get(key);
+    const all = before === undefined ? said : { ...before, ...mergedFacts(before, said) };
+    this.#slice.put(key, all, said.attributes.length);
+    if (this.#slice.isFull) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    if (this.#slice.isEmpty) return;
+    const slice = this.#slice.inOrder();
+    const { created, ids } = await this.#save(slice);
+    this.created += created;
+    for (const said of firstsByRow(slice)) {
+      this.#places.add(present(ids.get(identityKey(said)), `the stored asset ${said.value}`));
+    }
+    this.#slice = new GrowingSlice();
+  }
+}
+
+/** The assets of a slice without an earlier entry, in the order of the report. */
+const firstsByRow = (slice: readonly SaidAsset[]): SaidAsset[] =>
+  slice.filter(({ isFirst }) => isFirst).sort((one, other) => one.row - other.row);
+
 /**
- * Has all slices saved. Returns where the assets are, their sum for the receipt, and what making their attributes had to
- * tolerate. `fallback`: null where the report doesn't need it.
+ * Has all slices saved. Returns where the assets are, their sum for the receipt, and the warnings
+ * of making their attributes. `fallback`: null when the report doesn't need it.
  */
 export async function resolveAssets(
   deps: IngestDeps,
@@ -134,46 +174,22 @@ export async function resolveAssets(
 }> {
   const { assets: names, listIndexes } = reading.report;
   const warnings = new Warnings();
+  const defects = new ReaderDefects(deps, upload);
   const places = new AssetPlaces(upload.tenant_id, names);
-  let created = 0;
-  let slice = new GrowingSlice<SaidAsset>();
-  const flush = async (): Promise<void> => {
-    const said = slice.inOrder();
-    const saved = await save(said);
-    created += saved.created;
-    const firsts = said.filter(({ isFirst }) => isFirst).sort((one, other) => one.row - other.row);
-    for (const one of firsts) {
-      places.add(present(saved.ids.get(identityKey(one)), `the stored asset ${one.value}`));
-    }
-    slice = new GrowingSlice();
-  };
-  const take = async (said: SaidAsset): Promise<void> => {
-    const key = identityKey(said);
-    const before = slice.get(key);
-    slice.put(
-      key,
-      before === undefined ? said : { ...before, ...together(before, said) },
-      said.attributes.length,
-    );
-    if (slice.isFull) await flush();
-  };
-  for await (const said of listedAssets(
-    upload,
-    reading,
-    warnings,
-    new ReaderDefects(deps, upload),
-  )) {
-    await take(said);
+  const slices = new AssetSlices(save, places);
+  for await (const said of listedAssets(upload, reading, warnings, defects)) {
+    await slices.add(said);
   }
   for (let row = listIndexes.assets.rows; row < names.length; row += 1) {
-    await take(saidOf(upload, names.at(row), null, row, true));
+    await slices.add(saidOf(upload, names.at(row), null, row, true));
   }
   const fallbackRow = fallback === null ? null : (names.find(fallback) ?? names.length);
   if (fallback !== null && fallbackRow !== null) {
     const isFirst = fallbackRow === names.length;
-    await take(saidOf(upload, fallback, { name: FALLBACK_NAME }, fallbackRow, isFirst));
+    await slices.add(saidOf(upload, fallback, { name: FALLBACK_NAME }, fallbackRow, isFirst));
   }
-  if (!slice.isEmpty) await flush();
+  await slices.flush();
+  const { created } = slices;
   const { rejected } = listIndexes.assets;
   const usable = countAssets(reading) - rejected + (fallback === null ? 0 : 1);
   const counts = {
@@ -187,20 +203,23 @@ export async function resolveAssets(
   return { places, fallback: place, counts, warnings };
 }
 
-/** Assets that the report lists, usable or not, and those that it names elsewhere only. */
+/**
+ * The number of entries in the report's list of assets, usable or not, and of assets that are only
+ * named elsewhere.
+ */
 export const countAssets = ({ report: { assets, listIndexes } }: Pick<Reading, 'report'>): number =>
   listIndexes.assets.received + assets.length - listIndexes.assets.rows;
 
-/** The usable entries of the report's list of assets, in its order. */
+/** The usable entries of the report's list of assets, in their order. */
 async function* listedAssets(
   upload: UploadRow,
   { source, document, readers, report }: Reading,
   warnings: Warnings,
   defects: ReaderDefects,
 ): AsyncGenerator<SaidAsset, void, undefined> {
-  const { assets: itemIndex } = report.listIndexes;
-  if (readers.assets === null || itemIndex.usable === 0) return;
-  const entries = new EntriesAgain(readers.assets, itemIndex, warnings);
+  const { assets: listIndex } = report.listIndexes;
+  if (readers.assets === null || listIndex.usable === 0) return;
+  const entries = new EntriesAgain(readers.assets, listIndex, warnings);
   for await (const items of source.items(document, new Set([readers.assets.list]))) {
     for (const item of items) {
       const again = entries.next(item);
@@ -213,7 +232,7 @@ async function* listedAssets(
   }
 }
 
-/** What is said of an asset; `null`: no more than its name. */
+/** What is said of an asset; null: nothing but its name. */
 function saidOf(
   upload: UploadRow,
   asset: NamedAsset,
@@ -234,7 +253,7 @@ function saidOf(
   };
 }
 
-/** The ids of those that came first in this slice and are stored. */
+/** The ids of the assets without an earlier slice that are stored. */
 async function storedIds(
   db: Db,
   upload: UploadRow,
@@ -247,9 +266,9 @@ async function storedIds(
 }
 
 /**
- * New assets are inserted, known ones touched, and what the report says of them is added. Returns how many were new. Rows
- * are locked in the order of their keys and ids, whatever the order of the report: two uploads of the same assets can't
- * wait for each other.
+ * Inserts new assets, touches known ones, and adds what the report says of them. Returns how many
+ * were new. Rows are locked in the order of their keys and ids, whatever the order of the report:
+ * two uploads of the same assets can't wait for each other.
  */
 async function saveAssets(tx: Db, upload: UploadRow, slice: readonly SaidAsset[]): Promise<number> {
   const { tenant_id: tenantId, received_at: seenMs } = upload;
@@ -262,7 +281,7 @@ async function saveAssets(tx: Db, upload: UploadRow, slice: readonly SaidAsset[]
   const known = new Map<string, SaidAsset>();
   for (const row of await assetsByValue(tx, tenantId, slice)) {
     const said = byKey.get(identityKey(row));
-    // What this slice has made says it all.
+    // An asset that this slice inserted has everything already.
     if (said !== undefined && row.id !== said.id) known.set(row.id, said);
   }
   const ids = [...known.keys()];
@@ -272,10 +291,10 @@ async function saveAssets(tx: Db, upload: UploadRow, slice: readonly SaidAsset[]
   for (const row of stored) {
     const said = present(known.get(row.id), 'the asset of the report');
     if (said.attributes === '{}' && said.criticality === null) continue;
-    // Of an upload that comes late the entries of one asset in several slices count in turn, each less than the one before:
-    // to have the last one win among them all of them would have to be held.
+    // In a late upload the entries of one asset in several slices count in turn, each less than the
+    // one before. To let the last one win among them, all of them would have to be held.
     const isLate = row.attributes_at > seenMs;
-    const facts = isLate ? together(said, row) : together(row, said);
+    const facts = isLate ? mergedFacts(said, row) : mergedFacts(row, said);
     const at = { attributes_at: isLate ? row.attributes_at : seenMs };
     const criticality = row.criticality ?? said.criticality;
     news.push({ tenant_id: tenantId, id: row.id, ...facts, criticality, ...at });
@@ -286,8 +305,11 @@ async function saveAssets(tx: Db, upload: UploadRow, slice: readonly SaidAsset[]
 
 type Facts = Pick<AssetRow, 'attributes' | 'criticality'>;
 
-/** Attributes are merged, newest word last; a criticality that is known stays (CTIS §7.3). */
-function together(stored: Facts, said: Facts): { attributes: string; criticality: string | null } {
+/** Merges attributes, so that the newest value wins; a known criticality stays (CTIS §7.3). */
+function mergedFacts(
+  stored: Facts,
+  said: Facts,
+): { attributes: string; criticality: string | null } {
   const attributesOf = (text: string | null) => JSON.parse(text ?? '{}') as Record<string, unknown>;
   const merged = mergedAttributes(attributesOf(stored.attributes), attributesOf(said.attributes));
   return {

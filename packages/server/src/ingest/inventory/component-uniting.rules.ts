@@ -1,6 +1,6 @@
-// One component that a report names several times, once for each lock file (CTIS §3.3) → the one that is stored: lists are
-// united, all places and edges are kept, and the order of those that come in one slice makes no difference. Called by
-// components.ts. Pure.
+// The entries of one component that a report lists several times, once for each lock file (CTIS
+// §3.3), become the one component that is stored: lists are united, and all places and edges are
+// kept. The order of the entries in one slice makes no difference. Pure. Called by components.ts.
 
 import { mergedAttributes } from './asset-attributes.rules.ts';
 import type { ComponentDraft } from '../report/report.rules.ts';
@@ -11,7 +11,7 @@ type Document = ComponentDraft['document'];
 /** CTIS §3.3, `locations`. */
 const PLACES_MAX = 100;
 
-/** Of drafts with the same identity, one at least; a single one stays as it is. */
+/** Unites drafts with the same identity, at least one; a single draft stays as it is. */
 export function unitedComponent(same: readonly ComponentDraft[]): ComponentDraft {
   const drafts = same.length === 1 ? same : inOrder(same);
   return drafts.reduce((known, more) => ({
@@ -27,7 +27,10 @@ const inOrder = (same: readonly ComponentDraft[]): ComponentDraft[] =>
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
     .map(({ draft }) => draft);
 
-/** What is said of one thing alone is said by the last; of places none is lost but those beyond the bound. */
+/**
+ * The last entry decides about members with one value. No place is lost, unless there are more than
+ * PLACES_MAX.
+ */
 function united(known: Document, more: Document): Document {
   const places = new Map(
     [...placesOf(known), ...placesOf(more)].map((place) => [JSON.stringify(place), place]),
@@ -37,7 +40,7 @@ function united(known: Document, more: Document): Document {
   return { ...merged, locations: [...places.values()].slice(0, PLACES_MAX) };
 }
 
-/** Where a component was found: its locations, and its path where they don't name it. */
+/** The places of a component: its locations, and its path unless a location has it. */
 function placesOf({ path, location, locations }: Document): unknown[] {
   const own = objectOf(location);
   const places = [...(own === null ? [] : [own]), ...listOf(locations)];

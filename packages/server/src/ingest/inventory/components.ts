@@ -1,7 +1,7 @@
-// The dependencies of a report become components of its first asset, with their graph: they are read again once all of them
-// are known by name, because they may refer to those that come later, and written in slices as they come; no more than a
-// slice of them is held. One that a report lists several times is one component: its entries are united, and its edges add
-// up. Called by the ingest story, dry-run.ts, and for reports that are refused.
+// The dependencies of a report become components of its first asset, with the edges between them.
+// They are read again once all of them are known by name, because an edge may lead to a later one,
+// and are written in slices as they come; at most a slice of them is held. Several entries of one
+// component are united, and their edges add up. Called by ingest.ts and dry-run.ts.
 
 import type { Db } from '../../db/db.ts';
 import { present } from '../../lib/assert.ts';
@@ -21,35 +21,35 @@ import { EntriesAgain } from '../index/entries.ts';
 import { ReaderDefects } from '../index/reader-defects.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 
-/** What became of a slice: components that were new, and edges that were left out. */
+/** What became of a slice: how many components were new, and how many edges were left out. */
 interface SavedSlice {
   readonly created: number;
   readonly leftOut: number;
 }
 
-/** Gets slices in the order of the report: the same ones in every try. */
+/** Saves one slice. Slices come in the order of the report, and every try has the same ones. */
 type SaveSlice = (slice: ComponentSlice) => Promise<SavedSlice>;
 
-/** Each slice is written in a transaction of its own, dated by the arrival of the upload. */
-export const writesComponents =
-  (slices: Slices, upload: UploadRow, home: AssetPlace | null): SaveSlice =>
+/** Writes each slice in a transaction of its own, dated by the arrival of the upload. */
+export const componentWriter =
+  (slices: Slices, upload: UploadRow, asset: AssetPlace | null): SaveSlice =>
   async (slice) => {
-    // Before the transaction, in which nobody else can write.
+    // Uniting comes before the transaction, because nobody else can write during it.
     const united = slice.united();
     return await slices.once((tx) =>
-      writeSlice(tx, upload, present(home, 'the asset of a list'), slice.again, united),
+      writeSlice(tx, upload, present(asset, 'the asset of a list'), slice.again, united),
     );
   };
 
-/** For a dry run: nothing is written, so what is beyond the bound of edges is told of each slice by itself only. */
-export const countsComponents =
-  (db: Db, home: AssetPlace | null): SaveSlice =>
+/** For a dry run: writes nothing. Edges beyond the bound are counted for each slice by itself. */
+export const componentCounter =
+  (db: Db, asset: AssetPlace | null): SaveSlice =>
   async (slice) => {
-    const known = await countComponents(db, present(home, 'the asset of a list'), slice.first);
+    const known = await countComponents(db, present(asset, 'the asset of a list'), slice.first);
     return { created: slice.first.length - known, leftOut: slice.united().leftOut };
   };
 
-/** What reading the dependencies had to tolerate of a report of which nothing is applied. */
+/** The warnings of reading the dependencies of a report that is not applied. */
 export async function warningsOfComponents(
   deps: IngestDeps,
   upload: UploadRow,
@@ -62,8 +62,8 @@ export async function warningsOfComponents(
 }
 
 /**
- * Has all slices saved. Returns their sum for the receipt, and what reading the dependencies had to tolerate, in the order
- * in which it is told.
+ * Has all slices saved. Returns their sum for the receipt, and the warnings of reading the
+ * dependencies, in the order in which the receipt tells them.
  */
 export async function resolveComponents(
   deps: IngestDeps,
@@ -93,10 +93,13 @@ export async function resolveComponents(
   return { counts, warnings: [warnings, idWarnings, edgeWarnings] };
 }
 
-/** Of a component whose details could not be read. */
+/** Stands for the details of a component that could not be read. */
 const NO_DETAIL: Pick<ComponentDraft, 'dependsOn' | 'document'> = { dependsOn: [], document: {} };
 
-/** The usable dependencies in the order of the report; `isFirst`: none before it was the same component. */
+/**
+ * The usable dependencies in the order of the report. `isFirst`: no earlier one was the same
+ * component.
+ */
 async function* componentsOf(
   { source, document, readers: { components } }: Reading,
   itemIndex: ItemIndex,
@@ -127,7 +130,7 @@ type Component = Omit<ComponentDraft, 'document'> & { readonly document: string 
 
 /** Components that follow each other in a report, each once. */
 class ComponentSlice {
-  /** The entries of each. */
+  /** The entries of each component, by its identity. */
   readonly #components = new Map<string, Component[]>();
   readonly #again = new Set<string>();
   #entries = 0;
@@ -153,25 +156,28 @@ class ComponentSlice {
     return this.#entries === SLICE_ROWS || this.#chars >= SLICE_CHARS_MAX;
   }
 
-  /** Each once, in one order for all uploads, so that no two of them wait for each other; and how many edges are beyond the bound. */
+  /**
+   * Each component once, in one order for all uploads, so that two of them can't wait for each
+   * other; and how many edges are beyond the bound.
+   */
   united(): { readonly components: readonly Component[]; readonly leftOut: number } {
     const all = inOrder(this.#components).map(unitedEntries);
     const leftOut = all.reduce((sum, one) => sum + one.leftOut, 0);
     return { components: all.map(({ component }) => component), leftOut };
   }
 
-  /** Identities of components that no slice before had. */
+  /** Identities of the components that no earlier slice had. */
   get first(): string[] {
     return [...this.#components.keys()].filter((identity) => !this.#again.has(identity));
   }
 
-  /** Identities of those that an earlier slice had, too. */
+  /** Identities of the components that an earlier slice had, too. */
   get again(): string[] {
     return [...this.#again];
   }
 }
 
-/** Entries of one component as one, each edge once; of edges beyond the bound only how many there are. */
+/** The entries of one component as one, each edge once; edges beyond the bound are only counted. */
 function unitedEntries(same: readonly Component[]): { component: Component; leftOut: number } {
   const [only] = same;
   if (only !== undefined && same.length === 1) return { component: only, leftOut: 0 };
@@ -191,12 +197,12 @@ function unitedEntries(same: readonly Component[]): { component: Component; left
 async function writeSlice(
   tx: Db,
   upload: UploadRow,
-  home: AssetPlace,
+  asset: AssetPlace,
   again: readonly string[],
   united: ReturnType<ComponentSlice['united']>,
 ): Promise<SavedSlice> {
   const before = new Map<string, Component>();
-  for (const { depends_on: edges, ...stored } of await storedComponents(tx, home, again)) {
+  for (const { depends_on: edges, ...stored } of await storedComponents(tx, asset, again)) {
     before.set(stored.identity, { ...stored, dependsOn: JSON.parse(edges) as string[] });
   }
   let { leftOut } = united;
@@ -207,7 +213,7 @@ async function writeSlice(
     const { identity, name, version, dependsOn, document } = all.component;
     return {
       tenant_id: upload.tenant_id,
-      asset_id: home.id,
+      asset_id: asset.id,
       identity,
       name,
       version,

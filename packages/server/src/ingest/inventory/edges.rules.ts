@@ -1,18 +1,22 @@
-// Names that a dependency depends on → the components of the same report that bear them. Bounded; a name that fits no
-// component is a warning. Pure.
+// The names in `depends_on` of a dependency become edges: the components of the same report that
+// have those names. The number of edges is bounded, and a name that fits no component is a warning.
+// Pure.
 
 import { canonicalPurl } from '../formats/common/component.rules.ts';
 import type { ComponentNames } from '../index/component-names.rules.ts';
 import type { ComponentEntry } from '../report/report.rules.ts';
 import type { Warnings } from '../json/warnings.decode.ts';
 
-/** Edges of one component; more are machine state. */
+/** The most edges of one component; more are the work of a machine. */
 const DEPENDS_ON_MAX = 1000;
 
-/** Characters of what they name: short ids may stand for long purls. */
+/**
+ * The most characters of the identities that the edges of one component name: short ids may stand
+ * for long purls.
+ */
 const DEPENDS_ON_CHARS_MAX = 64 * 1024;
 
-/** As many of them as one component may have. */
+/** The first edges, as many as one component may have. */
 export function boundedEdges(edges: readonly string[]): readonly string[] {
   let chars = 0;
   const end = edges.findIndex((edge) => (chars += edge.length) > DEPENDS_ON_CHARS_MAX);
@@ -20,8 +24,9 @@ export function boundedEdges(edges: readonly string[]): readonly string[] {
 }
 
 /**
- * The identities that a component, which is this row of `names`, depends on, each once; what names no other component is a
- * warning. A bare name or purl means nothing where several components have it.
+ * The identities that a component depends on, each once. `row` is the row of the component in
+ * `names`. A name that fits no component is a warning. A bare name or purl that several components
+ * have means none of them.
  */
 export function edgesOf(
   { dependsOn }: ComponentEntry,

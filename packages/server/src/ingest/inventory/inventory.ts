@@ -1,21 +1,22 @@
-// What a report is about becomes rows: assets (found or made), relationships, endpoints. In slices, each stored
-// with what it counted, so that a re-run after a crash only looks the ids up. Called by the ingest story and dry-run.ts.
+// The inventory of a report becomes rows: its assets, found or made, and the relationships and
+// endpoints between and on them. It is written in slices, each stored with its counts, so that a
+// re-run after a crash only looks the ids up. Called by ingest.ts and dry-run.ts.
 
 import type { Db } from '../../db/db.ts';
 import { fallbackAsset, identityKey, identityOf } from '../report/asset-names.rules.ts';
 import {
   type AssetPlace,
-  countsAssets,
-  forgetsAssets,
+  assetCounter,
+  assetsUnsaved,
   type SaveAssets,
   resolveAssets,
-  writesAssets,
+  assetWriter,
 } from './assets.ts';
 import type { Report } from '../report/report.rules.ts';
 import { assetsByValue } from '../store/inventory.queries.ts';
 import { scopesOfOthers } from '../store/scope.queries.ts';
 import type { IngestDeps } from '../lease/lease.ts';
-import { countsLinks, forgetsLinks, type LinkSaver, resolveLinks, writesLinks } from './links.ts';
+import { linkCounter, linksUnsaved, type LinkSaver, resolveLinks, linkWriter } from './links.ts';
 import type { Reading } from '../index/reading.ts';
 import type { ListCounts } from './list-counts.rules.ts';
 import type { Warnings } from '../json/warnings.decode.ts';
@@ -34,35 +35,38 @@ export interface Inventory {
   /** By index into the report's assets. */
   asset(index: number): AssetPlace;
   readonly fallback: AssetPlace | null;
-  /** What dependencies belong to: they have no link to an asset, so it is the report's first one (CTIS §3.3). */
-  readonly home: AssetPlace | null;
-  /** Dependencies are counted elsewhere (components.ts). */
-  readonly account: Omit<InventoryCounts, 'dependencies'>;
-  /** What reading all of it once more had to tolerate. */
+  /**
+   * The asset that dependencies belong to. They don't name one, so it is the first asset of the
+   * report (CTIS §3.3).
+   */
+  readonly componentAsset: AssetPlace | null;
+  /** Without the dependencies, which components.ts counts. */
+  readonly counts: Omit<InventoryCounts, 'dependencies'>;
+  /** The warnings of reading the lists once more. */
   readonly warnings: readonly Warnings[];
 }
 
-/** Where slices go. */
+/** Where the slices are saved. */
 export interface InventorySaver {
   readonly assets: SaveAssets;
   readonly links: LinkSaver;
 }
 
-/** What earlier tries of the upload counted is counted once. */
-export const writesInventory = (slices: Slices, upload: UploadRow): InventorySaver => ({
-  assets: writesAssets(slices, upload),
-  links: writesLinks(slices),
+/** Writes the slices; what earlier tries of the upload wrote is counted once. */
+export const inventoryWriter = (slices: Slices, upload: UploadRow): InventorySaver => ({
+  assets: assetWriter(slices, upload),
+  links: linkWriter(slices),
 });
 
-/** For a dry run, of which nothing is written. */
-export const countsInventory = (db: Db, upload: UploadRow): InventorySaver => ({
-  assets: countsAssets(db, upload),
-  links: countsLinks(db),
+/** For a dry run: writes nothing, and counts. */
+export const inventoryCounter = (db: Db, upload: UploadRow): InventorySaver => ({
+  assets: assetCounter(db, upload),
+  links: linkCounter(db),
 });
 
-const FORGETS: InventorySaver = { assets: forgetsAssets, links: forgetsLinks };
+const UNSAVED: InventorySaver = { assets: assetsUnsaved, links: linksUnsaved };
 
-/** Does anything of the report belong to no asset that it names? */
+/** True when findings or dependencies of the report belong to no asset that it names. */
 const needsFallback = (
   report: Report,
   { groups, components }: Pick<ItemIndex, 'groups' | 'components'>,
@@ -71,8 +75,9 @@ const needsFallback = (
   (report.assets.length === 0 && components.usable > 0);
 
 /**
- * Does another upload hold what an analysis of the report, by its named asset, will be matched against? A cheap look before
- * all items are read; what it doesn't see is met when the scopes are taken.
+ * True when another upload holds a scope that an analysis of the report, by the asset that it
+ * names, will be matched against. This is a cheap look before all items are read; a scope that it
+ * misses is met when the scopes are taken.
  */
 export async function isAnyScopeBusy(
   db: Db,
@@ -97,8 +102,9 @@ export async function isAnyScopeBusy(
 }
 
 /**
- * Finds or makes all that the report is about, and the fallback asset where it needs one. All of it is dated by the arrival of the
- * upload: one that is applied late takes nothing back that a later one said.
+ * Finds or makes the assets of a report and the fallback asset if it needs one, and writes its
+ * relationships and endpoints. All rows are dated by the arrival of the upload: an upload that is
+ * applied late takes back nothing that a later one said.
  */
 export async function resolveInventory(
   deps: IngestDeps,
@@ -116,18 +122,18 @@ export async function resolveInventory(
   return {
     asset: (index) => places.at(index),
     fallback: assets.fallback,
-    home: report.assets.length > 0 ? places.at(0) : assets.fallback,
-    account: { assets: assets.counts, relationships, endpoints },
+    componentAsset: report.assets.length > 0 ? places.at(0) : assets.fallback,
+    counts: { assets: assets.counts, relationships, endpoints },
     warnings: [assets.warnings, links.warnings],
   };
 }
 
-/** What reading the lists once more had to tolerate of a report of which nothing is applied. */
+/** The warnings of reading the lists of a report that is not applied. */
 export async function warningsOfInventory(
   deps: IngestDeps,
   upload: UploadRow,
   reading: Reading,
   itemIndex: ItemIndex,
 ): Promise<readonly Warnings[]> {
-  return (await resolveInventory(deps, upload, reading, itemIndex, FORGETS)).warnings;
+  return (await resolveInventory(deps, upload, reading, itemIndex, UNSAVED)).warnings;
 }

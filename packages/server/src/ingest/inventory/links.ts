@@ -1,5 +1,6 @@
-// Relationships between the assets of a report, and the endpoints on them, become rows: both lists are read again once their
-// assets are stored, and written in slices as they come. Called by inventory.ts.
+// The relationships between the assets of a report, and the endpoints on them, become rows. Both
+// lists are read again once the assets are stored, and are written in slices as they come; at most
+// a slice of each is held. Called by inventory.ts.
 
 import type { Db } from '../../db/db.ts';
 import type { AssetPlaces } from './assets.ts';
@@ -21,13 +22,16 @@ import { EntriesAgain } from '../index/entries.ts';
 import { ReaderDefects } from '../index/reader-defects.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 
-/** A row of a slice; `isFirst`: no slice before has it. */
+/** A row of a slice; `isFirst`: no earlier slice has it. */
 interface Link<T> {
   readonly row: T;
   readonly isFirst: boolean;
 }
 
-/** Saves a slice, and tells how many of its rows were new. Gets slices in the order of the report: the same ones in every try. */
+/**
+ * Saves one slice, and returns how many of its rows were new. Slices come in the order of the
+ * report, and every try has the same ones.
+ */
 type SaveLinks<T> = (slice: readonly Link<T>[]) => Promise<number>;
 
 export interface LinkSaver {
@@ -35,8 +39,8 @@ export interface LinkSaver {
   readonly endpoints: SaveLinks<EndpointRow>;
 }
 
-/** Each slice is written in a transaction of its own. */
-export function writesLinks(slices: Slices): LinkSaver {
+/** Writes each slice in a transaction of its own. */
+export function linkWriter(slices: Slices): LinkSaver {
   const writes =
     <T>(query: (tx: Db, rows: readonly T[]) => Promise<number>): SaveLinks<T> =>
     async (slice) => {
@@ -46,8 +50,8 @@ export function writesLinks(slices: Slices): LinkSaver {
   return { relationships: writes(saveRelationships), endpoints: writes(saveEndpoints) };
 }
 
-/** For a dry run: nothing is written. */
-export function countsLinks(db: Db): LinkSaver {
+/** For a dry run: writes nothing. */
+export function linkCounter(db: Db): LinkSaver {
   const counts =
     <T>(query: (db: Db, rows: readonly T[]) => Promise<number>): SaveLinks<T> =>
     async (slice) => {
@@ -57,14 +61,14 @@ export function countsLinks(db: Db): LinkSaver {
   return { relationships: counts(countRelationships), endpoints: counts(countEndpoints) };
 }
 
-/** For a report of which nothing is applied. */
-export const forgetsLinks: LinkSaver = {
+/** For a report that is not applied. */
+export const linksUnsaved: LinkSaver = {
   relationships: () => Promise.resolve(0),
   endpoints: () => Promise.resolve(0),
 };
 
-/** The slices of one list. */
-class Saving<T> {
+/** Gathers the rows of one list in slices, and has them saved. */
+class LinkSlices<T> {
   created = 0;
   #slice = new GrowingSlice<Link<T>>();
   readonly #save: SaveLinks<T>;
@@ -73,7 +77,10 @@ class Saving<T> {
     this.#save = save;
   }
 
-  /** `key` is in one order for all uploads, so that no two of them wait for each other. The last row of a key counts. */
+  /**
+   * `key` sorts rows in one order for all uploads, so that two of them can't wait for each other.
+   * The last row of a key counts.
+   */
   async add(key: string, link: Link<T>, chars: number): Promise<void> {
     const isFirst = link.isFirst || this.#slice.get(key)?.isFirst === true;
     this.#slice.put(key, { ...link, isFirst }, chars);
@@ -87,7 +94,10 @@ class Saving<T> {
   }
 }
 
-/** Has all slices of both lists saved. Returns their sums for the receipt, and what making documents had to tolerate. */
+/**
+ * Has all slices of both lists saved. Returns their sums for the receipt, and the warnings of
+ * making documents.
+ */
 export async function resolveLinks(
   deps: IngestDeps,
   upload: UploadRow,
@@ -98,14 +108,14 @@ export async function resolveLinks(
   const { listIndexes } = reading.report;
   const warnings = new Warnings();
   const defects = new ReaderDefects(deps, upload);
-  const relationships = new Saving(save.relationships);
-  const endpoints = new Saving(save.endpoints);
+  const relationships = new LinkSlices(save.relationships);
+  const endpoints = new LinkSlices(save.endpoints);
   const { tenant_id: tenantId, received_at: seenMs } = upload;
   const seen = { tenant_id: tenantId, first_seen_at: seenMs, last_seen_at: seenMs };
   for await (const link of linksOf(reading, warnings)) {
     const { pointer, isFirst } = link;
     if ('relationship' in link) {
-      // One that comes again says nothing new.
+      // A relationship that comes again says nothing new.
       if (!isFirst) continue;
       const { from, to, type } = link.relationship;
       const ends = { from_asset_id: assets.at(from).id, type, to_asset_id: assets.at(to).id };
@@ -132,7 +142,10 @@ type Found = { readonly pointer: string; readonly isFirst: boolean } & (
   | { readonly endpoint: EndpointDraft }
 );
 
-/** The usable entries of both lists, in the order of the document; `isFirst`: none before it was the same. */
+/**
+ * The usable entries of both lists, in the order of the document. `isFirst`: no earlier entry was
+ * the same.
+ */
 async function* linksOf(
   { source, document, readers, report: { listIndexes } }: Reading,
   warnings: Warnings,

@@ -1,4 +1,5 @@
-// What became of one list of a report beside its findings. Pure.
+// What became of the entries of one list beside the findings of a report: each received entry is
+// counted once more as created, updated, duplicate or rejected. Pure.
 
 export interface ListCounts {
   received: number;

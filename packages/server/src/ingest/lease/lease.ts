@@ -1,5 +1,6 @@
-// What a worker may do with an upload while it holds it, and how it learns that it doesn't any more. Every write of
-// ingest goes through holdLease in its own transaction: the fence against a second worker.
+// What a worker may do with an upload while it holds the lease, and how it learns that it has lost
+// it. Every write of ingest extends the lease in its own transaction: that is the fence against a
+// second worker.
 
 import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../../db/db.ts';
@@ -14,31 +15,35 @@ export interface IngestDeps {
   /** Keeps the clock right while an upload is in work (db/database-clock.ts). */
   readonly alignClock?: () => Promise<void>;
   readonly sealKey: Buffer;
-  /** Hashes values of secrets for their identity. */
+  /** Hashes the values of secrets for their identity. */
   readonly secretKey: Buffer;
   /** For tests: called after each committed step; may throw to play a crash. */
   readonly checkpoint?: (step: string) => void;
-  /** A sign that the work goes on; a worker that gives none for limits.uploadStallMs is ended (workers.ts). */
+  /**
+   * A sign that the work goes on; a worker that gives none for limits.uploadStallMs is ended
+   * (workers.ts).
+   */
   readonly onProgress?: () => void;
-  /** A reader failed on an item, which costs that item alone. */
+  /** Is told when a reader fails on an item, which costs that item alone. */
   readonly onDefect?: (defect: ReaderDefect) => void;
 }
 
-/** The upload isn't this worker's any more: stop at once, write nothing. */
+/** This worker no longer holds the upload: it stops at once and writes nothing. */
 export class LeaseLost extends Error {}
 
-/** Another upload holds one of the scopes: try again a little later. */
+/** Another upload holds one of the scopes: this one is tried again a little later. */
 export class ScopeBusy extends Error {}
 
 /**
- * How much of a scope's lease may pass before it is extended: a report has up to as many scopes as items, and to write all
- * of them with every batch would be most of the work.
+ * How much of a scope's lease may pass before it is extended. A report has up to as many scopes as
+ * items, and to write all of them with every batch would be most of the work.
  */
 const SCOPE_LEASE_SPENT_MS = limits.uploadLeaseMs / 5;
 
 /**
- * Extends the lease of the upload and of its scopes. When the upload isn't ours any more (LeaseLost), nothing of ours may be
- * written: another worker has it, or another upload pushed it aside to take one of its scopes (destinations.ts).
+ * Extends the lease of the upload and of its scopes. Throws LeaseLost when this worker no longer
+ * holds the upload, and then nothing of it may be written: another worker has it, or another upload
+ * pushed it aside to take one of its scopes (destinations.ts).
  */
 export async function holdLease(
   deps: IngestDeps,
@@ -48,12 +53,16 @@ export async function holdLease(
 ): Promise<void> {
   deps.onProgress?.();
   const until = deps.clock.nowMs() + limits.uploadLeaseMs;
-  // Outside a transaction, too: scopes of an upload that isn't ours any more are left to end.
+  // Also outside a transaction: the scopes of an upload that was lost are left to end by
+  // themselves.
   if ((await extendLease(db, upload, until, progress)) === 0) throw new LeaseLost();
   await extendScopes(db, upload.tenant_id, upload.id, until - SCOPE_LEASE_SPENT_MS, until);
 }
 
-/** The same in one round trip, without judging what is still held: for a transaction that insertBatch guards. */
+/**
+ * Extends the same leases in one round trip, but doesn't tell whether they are still held: only for
+ * a transaction that insertBatch guards.
+ */
 export async function extendHold(
   deps: IngestDeps,
   db: Db,
@@ -72,8 +81,9 @@ export async function extendHold(
 const HOLD_EVERY_MS = 30_000;
 
 /**
- * To be called with every piece of the document that is read, in whatever pass: extends the lease now and then, so that
- * no document is too long for it. Throws LeaseLost.
+ * Returns a function that is called with every piece of the document that is read, in every pass.
+ * It extends the lease now and then, so that no document is too long for its lease. Throws
+ * LeaseLost.
  */
 export function leaseKeeper(deps: IngestDeps, upload: UploadRow): () => Promise<void> {
   const db = deps.database.tenant(upload.tenant_id);
@@ -90,7 +100,7 @@ export function leaseKeeper(deps: IngestDeps, upload: UploadRow): () => Promise<
 /** A defect of a reader, without a word of the document: messages of errors may quote it. */
 export interface ReaderDefect {
   readonly uploadId: string;
-  /** The item. */
+  /** The place of the item. */
   readonly pointer: string;
   readonly name: string;
   /** The frames of the stack alone. */

@@ -1,6 +1,6 @@
-// Writing that grows with the report, in slices: each a short transaction of its own under the lease, so that nobody waits
-// for the whole of it, heartbeats and other uploads least of all. A crash between two slices costs nothing: what they write
-// may be written again, and what they count is stored with them. Used by the steps of the ingest story.
+// Writes that grow with the report are done in slices: each slice is a short transaction of its own
+// under the lease, so that heartbeats and other uploads never wait for the whole. A crash between
+// two slices costs nothing: a slice may be written again, and what it counts is stored with it.
 
 import { limits } from '@muster/contract/plain';
 import type { Db } from '../../db/db.ts';
@@ -11,10 +11,10 @@ import { batchCounts, type BatchPart, insertBatch } from '../store/upload-work.q
 /** Rows of one slice: as many as a batch of findings has, for the same reason. */
 export const SLICE_ROWS = limits.ingestBatchItems;
 
-/** Characters of what a slice writes, however few its rows are: with large documents each takes longer. */
+/** Characters that fill a slice with few rows: large documents take longer to write. */
 export const SLICE_CHARS_MAX = 4 * 1024 * 1024;
 
-/** The rows in lists of at most SLICE_ROWS, in order. */
+/** The rows in lists of at most SLICE_ROWS, in their order. */
 export function sliced<T>(rows: readonly T[]): T[][] {
   const count = Math.ceil(rows.length / SLICE_ROWS);
   return Array.from({ length: count }, (_, at) =>
@@ -22,18 +22,23 @@ export function sliced<T>(rows: readonly T[]): T[][] {
   );
 }
 
-/** The rows by the order of their keys: the same slices in every try, and the same order of locks in every upload. */
+/**
+ * The rows in the order of their keys: the same slices in every try, and the same order of locks in
+ * every upload.
+ */
 export function inOrder<T>(rows: ReadonlyMap<string, T>): T[] {
   return [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
 }
 
-/** Rows that are gathered as they come, each once, until they fill a slice. */
+/** Gathers rows as they come, each once, until they fill a slice. */
 export class GrowingSlice<T> {
   readonly #rows = new Map<string, T>();
   #entries = 0;
   #chars = 0;
 
-  /** The row of this key from now on. What comes again fills the slice as others do: it is work, too. */
+  /**
+   * Sets the row of a key. A row that comes again fills the slice like a new one: it is work, too.
+   */
   put(key: string, row: T, chars: number): void {
     this.#rows.set(key, row);
     this.#entries += 1;
@@ -52,21 +57,24 @@ export class GrowingSlice<T> {
     return this.#entries >= SLICE_ROWS || this.#chars >= SLICE_CHARS_MAX;
   }
 
-  /** The rows by the order of their keys. */
+  /** The rows in the order of their keys. */
   inOrder(): T[] {
     return inOrder(this.#rows);
   }
 }
 
-/** How slices are run. Bodies contain SQL and nothing else, and may run again after a lock failure. */
+/**
+ * How slices are run. Bodies contain SQL and nothing else, and may run again after a lock failure.
+ */
 export interface Slices {
-  /** For what is read between slices. */
+  /** For reads between slices. */
   readonly db: Db;
-  /** A slice that counts nothing: a try after a crash runs it again. */
+  /** Runs a slice that counts nothing: a try after a crash runs it again. */
   write<T>(body: (tx: Db) => Promise<T>): Promise<T>;
   /**
-   * A slice whose result, which is JSON, is stored with it: a try after a crash gets that instead of running it again.
-   * Every try asks for the same slices in the same order.
+   * Runs a slice, and stores its result, which is JSON, with it: a try after a crash gets the
+   * result instead of running the slice again. Every try asks for the same slices in the same
+   * order.
    */
   once<T>(body: (tx: Db) => Promise<T>): Promise<T>;
 }
@@ -93,13 +101,13 @@ export class LeasedSlices implements Slices {
     this.#committed = committed;
   }
 
-  /** With the slices of that part that an earlier try committed. */
+  /** Knows the slices of that part that an earlier try committed. */
   static async open(deps: IngestDeps, upload: UploadRow, part: BatchPart): Promise<LeasedSlices> {
     const db = deps.database.tenant(upload.tenant_id);
     return new LeasedSlices(deps, upload, part, await batchCounts(db, upload, part));
   }
 
-  /** Whether an earlier try committed any slice of this part that counts. */
+  /** Whether an earlier try committed a slice of this part that counts. */
   get isResumed(): boolean {
     return this.#committed.size > 0;
   }
@@ -115,18 +123,22 @@ export class LeasedSlices implements Slices {
     return JSON.parse(done) as T;
   }
 
-  /** What earlier tries appended: the results of all their slices that `once` hasn't given out. */
+  /** What earlier tries appended: the results of the slices that `once` hasn't returned. */
   appended<T>(): T[] {
     const rest = [...this.#committed].filter(([batch]) => batch >= this.#next);
     return rest.map(([, counts]) => JSON.parse(counts) as T);
   }
 
-  /** A slice that finds out by itself what is left to do: it is stored behind those that are committed. */
+  /**
+   * Runs a slice that finds out by itself what is left to do; its result is stored behind the
+   * committed ones.
+   */
   async append<T>(body: (tx: Db) => Promise<T>): Promise<T> {
     while (this.#committed.has(this.#next)) this.#next += 1;
     const batch = this.#next;
     this.#next += 1;
-    // No try does it again: a worker that dies now and then gets to the end.
+    // No try does this slice again, so each is progress: even a worker that dies now and then gets
+    // to the end.
     const progress = { progress_attempt: this.#upload.attempt };
     return await this.#run(`${this.#part} ${batch}`, progress, async (tx) => {
       const result = await body(tx);
@@ -149,7 +161,7 @@ export class LeasedSlices implements Slices {
   }
 }
 
-/** All slices inside one transaction, for what a dry run undoes. */
+/** Runs all slices inside one transaction, for a dry run that rolls it back. */
 export const slicesWithin = (tx: Db): Slices => ({
   db: tx,
   write: async (body) => await body(tx),

@@ -1,8 +1,9 @@
-// The evidence of many findings, of a report or of a scope, in columns: about 50 bytes each, 16 more for those that are stored
-// with a hash of the item as it was sent, so that a million fit into memory beside everything else. Rows are numbered as they are
-// added. Made by itemIndex.rules.ts and stored-findings.rules.ts, compared by match.rules.ts, and packed into the stored form of
-// evidence and out of it: one byte recipe version, then for each hash one byte kind and 16 bytes hash. Unknown kinds are
-// passed over when reading, so a later program may add some.
+// The evidence of many findings, of a report or of a scope, in columns: about 50 bytes each, and 16
+// more for a stored finding with a hash of the item as it was sent. So a million fit into memory
+// beside everything else. Rows are numbered in the order of `add`. The stored form of a row is one
+// byte for the recipe version, then one byte for the kind and 16 bytes for the hash of each.
+// Readers pass over unknown kinds, so a later version may add some. Filled by item-index.rules.ts,
+// stored-findings.rules.ts and known-items.ts.
 
 import { GrowingInts } from '../../lib/growing-ints.ts';
 import { type Evidence, HASH_BYTES, RECIPE } from './evidence.rules.ts';
@@ -11,10 +12,15 @@ import { type Evidence, HASH_BYTES, RECIPE } from './evidence.rules.ts';
 export const PRODUCER = 1;
 export const CONTENT = 2;
 export const DUPLICATE_KEY = 3;
-/** Of the item as it was sent (rawHash); absent where that alone doesn't tell all that reading it would. */
+/**
+ * The hash of the item as it was sent (rawHash); absent when that alone doesn't tell all that
+ * reading the item would.
+ */
 export const RAW = 4;
 
-/** Of the defect in whatever file (movedOf); stored only, and asked of few. */
+/**
+ * The hash of the defect, whatever its file is (movedOf). It is only stored, and asked for rarely.
+ */
 export const MOVED = 5;
 
 export type HashKind = typeof PRODUCER | typeof CONTENT | typeof DUPLICATE_KEY | typeof RAW;
@@ -25,11 +31,11 @@ const WORDS = HASH_BYTES / 4;
 const ROW_WORDS = IDENTITY.length * WORDS;
 
 export class EvidenceTable {
-  /** The hashes of IDENTITY. */
+  /** The hashes of the kinds in IDENTITY. */
   readonly #words = new GrowingInts();
-  /** The hashes RAW, up to the last row that has one: only what is stored has any. */
+  /** The RAW hashes, up to the last row that has one: only stored findings have any. */
   readonly #raws = new GrowingInts();
-  /** One bit for each hash that the row has. */
+  /** One bit for each hash that a row has. */
   readonly #has = new GrowingInts();
   readonly #lines = new GrowingInts();
 
@@ -37,7 +43,7 @@ export class EvidenceTable {
     return this.#has.length;
   }
 
-  /** Gives its memory back: it is empty then. */
+  /** Gives the memory back, and leaves the table empty. */
   release(): void {
     for (const column of [this.#words, this.#raws, this.#has, this.#lines]) column.release();
   }
@@ -47,7 +53,7 @@ export class EvidenceTable {
     return this.#push([evidence.producer, evidence.content, evidence.duplicateKey, null], line);
   }
 
-  /** Adds a row of another table as it is there, but for the hash of how it was sent. */
+  /** Adds a row of another table, without its RAW hash. Returns the number of the new row. */
   addFrom(other: EvidenceTable, row: number): number {
     for (let word = row * ROW_WORDS; word < (row + 1) * ROW_WORDS; word += 1) {
       this.#words.push(other.#words.at(word));
@@ -57,7 +63,7 @@ export class EvidenceTable {
     return this.#has.length - 1;
   }
 
-  /** Adds the row that `pack` made. */
+  /** Adds a row in the form that `pack` made. Returns its number. */
   addPacked(packed: Uint8Array, line: number | null): number {
     const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
     const hashes: (Buffer | null)[] = [null, null, null, null];
@@ -86,7 +92,7 @@ export class EvidenceTable {
     return this.#has.length - 1;
   }
 
-  /** Of the row that is being added. */
+  /** Adds the RAW hash of the row that is being added. */
   #pushRaw(raw: Buffer): void {
     while (this.#raws.length < this.#has.length * WORDS) this.#raws.push(0);
     for (let word = 0; word < WORDS; word += 1) this.#raws.push(raw.readInt32LE(word * 4));
@@ -105,17 +111,18 @@ export class EvidenceTable {
   bits(row: number, kind: HashKind): number {
     const bits = this.#word(row, kind, 0);
     if (kind !== DUPLICATE_KEY) return bits;
-    // Its words are apart: very many items may differ in their lines or columns alone.
+    // A duplicate key has place and words in separate parts, and very many items may differ in line
+    // or column alone: so all parts are mixed.
     const place = Math.imul(this.#word(row, kind, 2), 0x85ebca6b) ^ this.#word(row, kind, 3);
     return bits ^ Math.imul(place ^ (place >>> 15), 0xc2b2ae35);
   }
 
-  /** The hash, for finding equal ones; the row has one. */
+  /** The hash as a text that is equal for equal hashes; the row has the hash. */
   hashText(row: number, kind: HashKind): string {
     return [0, 1, 2, 3].map((word) => this.#word(row, kind, word)).join();
   }
 
-  /** What was said of the item, without where it begins; equal for equal words (duplicateKeyOf). */
+  /** What was said of the item, without its place; equal for equal words (duplicateKeyOf). */
   wordsText(row: number): string {
     return `${this.#said(row, 0)},${this.#said(row, 1)}`;
   }
@@ -125,7 +132,7 @@ export class EvidenceTable {
     return this.#said(row, 3);
   }
 
-  /** A word of `duplicate key` as it was before duplicateKeyOf mixed the evidence in. */
+  /** A part of the duplicate key as it was before duplicateKeyOf mixed the evidence in. */
   #said(row: number, word: number): number {
     const evidence = this.#word(row, PRODUCER, word) ^ this.#word(row, CONTENT, word);
     return this.#word(row, DUPLICATE_KEY, word) ^ evidence;
@@ -136,7 +143,7 @@ export class EvidenceTable {
     return this.#lines.at(row);
   }
 
-  /** The row has this hash of this kind. */
+  /** True when the row has this hash of this kind. */
   isHash(row: number, kind: HashKind, hash: Buffer): boolean {
     if (!this.has(row, kind)) return false;
     for (let word = 0; word < WORDS; word += 1) {
@@ -145,13 +152,13 @@ export class EvidenceTable {
     return true;
   }
 
-  /** Both rows have the hash, and it is the same. */
+  /** True when both rows have a hash of this kind, and the hashes are equal. */
   isSame(row: number, kind: HashKind, other: EvidenceTable, otherRow: number): boolean {
     if (!this.has(row, kind) || !other.has(otherRow, kind)) return false;
     return this.compare(row, kind, other, otherRow) === 0;
   }
 
-  /** An order of rows by a hash that both have: below 0, 0 or above, for sorting. */
+  /** Orders rows by a hash that both have: below 0, 0 or above, for sorting. */
   compare(row: number, kind: HashKind, other: EvidenceTable, otherRow: number): number {
     for (let word = 0; word < WORDS; word += 1) {
       const order = this.#word(row, kind, word) - other.#word(otherRow, kind, word);
@@ -160,7 +167,7 @@ export class EvidenceTable {
     return 0;
   }
 
-  /** Everything by which the two are known again is the same; how they were sent may differ. */
+  /** True when all hashes of IDENTITY are equal; the RAW hashes may differ. */
   isSameIdentity(row: number, other: EvidenceTable, otherRow: number): boolean {
     return IDENTITY.every(
       (kind) =>
@@ -169,7 +176,7 @@ export class EvidenceTable {
     );
   }
 
-  /** The stored form of a row, with the hashes RAW and MOVED that it has. */
+  /** The stored form of a row, with its RAW and MOVED hashes if it has them. */
   pack(row: number, raw: Buffer | null, moved: Buffer | null): Buffer {
     const kinds = IDENTITY.filter((kind) => this.has(row, kind));
     const count = kinds.length + (raw === null ? 0 : 1) + (moved === null ? 0 : 1);
@@ -196,7 +203,7 @@ export class EvidenceTable {
   }
 }
 
-/** A hash of the stored form; null where it has none of that kind. */
+/** A hash of the stored form; null when it has none of that kind. */
 export function packedHash(packed: Uint8Array, kind: HashKind | typeof MOVED): Buffer | null {
   const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   for (let at = 1; at + HASH_BYTES < bytes.length; at += 1 + HASH_BYTES) {
@@ -205,7 +212,7 @@ export function packedHash(packed: Uint8Array, kind: HashKind | typeof MOVED): B
   return null;
 }
 
-/** Rows of a table by one of their hashes: chains that begin at some bits of it. */
+/** Finds rows of a table by one of their hashes. Rows with the same bits form a chain. */
 export class HashChains {
   readonly #table: EvidenceTable;
   readonly #kind: HashKind;
@@ -214,8 +221,9 @@ export class HashChains {
   readonly #apart: (row: number) => number;
 
   /**
-   * For at most `table.length` rows, which are added later, each once. Rows with another number `apart` are not the same,
-   * whatever their hashes, and mostly in other chains: equal hashes in very many places would make one long chain.
+   * For at most `table.length` rows, each added once. `apart` gives a number for each row: rows
+   * with different numbers are never the same, whatever their hashes, and are mostly in different
+   * chains. Otherwise equal hashes in very many places would make one long chain.
    */
   constructor(table: EvidenceTable, kind: HashKind, apart: (row: number) => number = () => 0) {
     this.#table = table;
@@ -225,7 +233,7 @@ export class HashChains {
     this.#next = new Int32Array(table.length);
   }
 
-  /** Gives its memory back at once; nothing may be asked afterwards. */
+  /** Gives the memory back at once; nothing may be asked afterwards. */
   release(): void {
     for (const { buffer } of [this.#heads, this.#next]) (buffer as ArrayBuffer).transfer(0);
   }
@@ -236,7 +244,10 @@ export class HashChains {
     this.#heads[chain] = row;
   }
 
-  /** The rows with the same hash as `row` of `table`, and the number `apart`, last added first. */
+  /**
+   * The rows with the same hash as `row` of `table` and with the number `apart`, the last added
+   * first.
+   */
   *same(
     table: EvidenceTable,
     row: number,
@@ -248,7 +259,9 @@ export class HashChains {
     }
   }
 
-  /** A row with this hash that was added without a number `apart`, the last one of several; null: there is none. */
+  /**
+   * The last added row with this hash; null: there is none. Only for rows added without `apart`.
+   */
   find(hash: Buffer): number | null {
     let at = this.#heads[hash.readInt32LE(0) & (this.#heads.length - 1)] as number;
     while (at >= 0 && !this.#table.isHash(at, this.#kind, hash)) at = this.#next[at] as number;
@@ -256,7 +269,7 @@ export class HashChains {
   }
 
   #chain(bits: number, apart: number): number {
-    // The golden ratio's bits spread small numbers over all 32 (Fibonacci hashing).
+    // Fibonacci hashing: the bits of the golden ratio spread small numbers over all 32 bits.
     return (bits ^ Math.imul(apart, 0x9e3779b1)) & (this.#heads.length - 1);
   }
 }

@@ -1,7 +1,8 @@
-// Which finding of a report is which stored one by equal evidence: pure, deterministic, independent of the order of the
-// document. Strongest evidence first; every stored finding is used once. Within equal evidence, those come first that are alike in content
-// and words, and among these the lines decide. Taking matched pairs out of both sides changes no other pair, which is what
-// lets an interrupted upload go on where it stopped.
+// Matches the findings of a report with stored findings by equal evidence: pure, deterministic,
+// independent of the order of the document. The strongest evidence counts first, and each stored
+// finding is matched once. Among findings with equal evidence, those alike in content and words are
+// paired first, and among these the lines decide. Taking a matched pair out of both sides changes
+// no other pair, so an interrupted upload can go on where it stopped.
 
 import {
   CONTENT,
@@ -11,17 +12,26 @@ import {
   DUPLICATE_KEY,
 } from './evidence-table.rules.ts';
 
-/** Why a finding is taken for a stored one (moved.rules.ts: `moved`, `nearest`); `new`: it isn't. */
+/**
+ * How a finding was matched with a stored one (`moved`, `nearest`: moved.rules.ts); `new`: it was
+ * not.
+ */
 export type MatchedBy = 'new' | EqualIn | 'moved' | 'nearest';
 
 type EqualIn = 'producer' | 'content';
 
-/** One side of a matching, in columns: a million objects or lists of rows would be too many. */
+/**
+ * One side of a matching, in columns: a million objects or lists of rows would take too much
+ * memory.
+ */
 export interface Side {
   readonly evidence: EvidenceTable;
-  /** A mark for each row of the table, 1 where it takes part; `match` takes away those that it pairs. */
+  /**
+   * A mark for each row of the table: 1 when the row takes part. `match` clears the marks of the
+   * rows that it pairs.
+   */
   readonly open: Uint8Array;
-  /** The number of the destination that a row belongs to: only those of one destination meet. */
+  /** The number of the destination of a row: only rows of one destination are paired. */
   readonly destinationOf: (row: number) => number;
 }
 
@@ -33,7 +43,10 @@ const TIERS = [
   [CONTENT, 'content'],
 ] as const;
 
-/** Calls `pair` for every draft that is a stored finding, with both rows and why; the others are new. */
+/**
+ * Pairs drafts with stored findings: calls `pair` with both rows and the kind of evidence. A draft
+ * without a call is new.
+ */
 export function match(
   drafts: Side,
   stored: Side,
@@ -51,7 +64,7 @@ export function match(
   }
 }
 
-/** Drafts and stored findings of one destination that meet in equal evidence. */
+/** Drafts and stored findings of one destination with equal evidence. */
 interface Bucket {
   readonly drafts: number[];
   readonly stored: number[];
@@ -68,7 +81,8 @@ function* buckets(
   for (let row = 0; row < stored.open.length; row += 1) {
     if (takesPart(stored, row)) chains.add(row);
   }
-  // The first row of a chain that is equal is the same one for all drafts of a bucket: their list begins there.
+  // A list of drafts for each stored row. All drafts of a bucket find the same first row in their
+  // chain, so the list of the bucket begins at that row.
   const heads = new Int32Array(stored.open.length).fill(NONE);
   const next = new Int32Array(drafts.open.length).fill(NONE);
   for (let row = 0; row < drafts.open.length; row += 1) {
@@ -97,8 +111,9 @@ const wholeOf = (table: EvidenceTable, row: number): string =>
   `${table.hashText(row, CONTENT)} ${table.wordsText(row)}`;
 
 /**
- * What those of a bucket are paired by, one after the other, before lines decide: everything that was said of them, what they
- * are, what was said, nothing. Only a producer's fingerprint brings together what differs in content or path.
+ * How the members of a bucket are paired, one way after the other, before lines decide: by
+ * everything that was said of them, by what they are, by what was said, by nothing. Only a
+ * fingerprint of the producer brings together findings that differ in content or path.
  */
 const LIKENESSES: readonly ((table: EvidenceTable, row: number) => string)[] = [
   wholeOf,
@@ -107,15 +122,11 @@ const LIKENESSES: readonly ((table: EvidenceTable, row: number) => string)[] = [
   () => '',
 ];
 
-function pairUp(
-  { drafts: some, stored: known }: Bucket,
-  drafts: EvidenceTable,
-  stored: EvidenceTable,
-): Pairs {
-  const [draft, found] = [some[0], known[0]];
-  if (some.length === 1 && known.length === 1) return [[draft as number, found as number]];
+/** The pairs of a bucket: drafts with stored findings, by their rows in the two tables. */
+function pairUp(bucket: Bucket, drafts: EvidenceTable, stored: EvidenceTable): Pairs {
+  let { drafts: left, stored: right } = bucket;
+  if (left.length === 1 && right.length === 1) return [[left[0] as number, right[0] as number]];
   const pairs: Pairs = [];
-  let [left, right] = [some, known];
   for (const likeness of LIKENESSES) {
     const alike = Map.groupBy(right, (row) => likeness(stored, row));
     const taken = { drafts: new Set<number>(), stored: new Set<number>() };
@@ -154,9 +165,10 @@ function inOrder(rows: readonly number[], table: EvidenceTable): Placed[] {
 }
 
 /**
- * Pairs two sides in the order of their lines until one is used up. Those that are alike in all but their lines (`areAlike`) move
- * together: a line inserted above moves each of them, so that of equal items on neighbouring lines each may have the old line
- * of the next. Of others those on the same line come first.
+ * Pairs two sides in the order of their lines until one side is used up. Findings that are alike in
+ * all but their lines (`areAlike`) move together: a line inserted above moves each of them, so that
+ * one of several on neighbouring lines may now have the old line of the next. Among other findings,
+ * those on the same line are paired first.
  */
 export function pairByLines<T extends Placed>(
   left: readonly T[],
@@ -176,18 +188,20 @@ export function pairByLines<T extends Placed>(
 }
 
 /**
- * The largest table of `nearest`: 40 MB, a tenth of a second. Beyond it, some 6000 items beside half as many that nothing but lines
- * tells apart, an upload that was interrupted may go on with the other way.
+ * The largest table of `nearest`: 40 MB, a tenth of a second. With more, some 6000 items beside
+ * half as many that only lines tell apart, an interrupted upload may go on by the other way of
+ * pairing.
  */
 const STEPS_MAX = 10_000_000;
 
 /**
- * A partner for each of the few, in the same order on both sides, such that the squares of what the lines moved by are the least
- * in sum. What is taken out together with its partner changes no other pair.
+ * A partner for each of the few, in the same order on both sides, so that the sum of the squares of
+ * the line distances is the least. Taking a pair out of both sides changes no other pair.
  */
 function nearest<T extends Placed>(few: readonly T[], many: readonly T[]): [T, T][] {
   const spare = many.length - few.length;
-  // For each of the few, and each number of the many that may have been passed over up to it: how many are, at the least cost.
+  // A row for each of the few: for each number of the many that may be passed over up to it, the
+  // number that costs the least.
   const passed: Int32Array[] = [];
   let costs = new Float64Array(spare + 1);
   few.forEach(({ line }, at) => {
@@ -211,7 +225,7 @@ function nearest<T extends Placed>(few: readonly T[], many: readonly T[]): [T, T
   return pairs;
 }
 
-/** Those whose lines are the same. */
+/** The pairs whose lines are the same. */
 function onOneLine<T extends Placed>(left: readonly T[], right: readonly T[]): [T, T][] {
   const pairs: [T, T][] = [];
   let at = 0;

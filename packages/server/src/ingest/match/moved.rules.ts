@@ -1,38 +1,39 @@
-// Which findings that equal evidence has left over are the same after all: the same content in another file, or something
-// else on the nearest line of the same file (contract §6). Pure, and of no matter of the order of the document. Taking
-// matched pairs out of both sides changes no other pair, as in match.rules.ts. Called by moved-findings.ts.
+// Matches findings that equal evidence has left over: the same content in another file, or a
+// finding of the same rule on the nearest line of the same file (contract §6). Pure, and
+// independent of the order of the document. Taking a matched pair out of both sides changes no
+// other pair, as in match.rules.ts. Called by match-plan.ts.
 
 import { pairByLines, type Placed } from './match.rules.ts';
 
 /** A finding of a report, or a stored one, that has no partner yet. */
-export interface Loose extends Placed {
-  /** Only those of one destination meet. */
+export interface Unmatched extends Placed {
+  /** Only findings of one destination are paired. */
   readonly destination: number;
-  /** Puts those on one line into an order that is no matter of chance. */
+  /** Orders findings on one line, so that chance doesn't. */
   readonly tie: string;
-  /** The text of movedOf; null where it has none. */
+  /** The text of movedOf; null when there is none. */
   readonly moved: string | null;
-  /** What folder and file together are called, and the file alone, as hashes. */
+  /** Hashes of two names: that of folder and file together, and that of the file alone. */
   readonly names: readonly [string, string];
-  /** The rule of a defect in code with its file, as a hash; null where the line says nothing. */
+  /** A hash of the rule and the file of a defect in code; null when its line says nothing. */
   readonly inFile: string | null;
-  /** So many lines it may be away from where it was. */
+  /** The most lines that it may be away from its old line. */
   readonly reach: number;
 }
 
-type Pair = (draft: Loose, found: Loose) => void;
+type Pair = (draft: Unmatched, found: Unmatched) => void;
 
-/** Those of one key, in the order of their lines. */
-type PairUp = (drafts: readonly Loose[], stored: readonly Loose[], pair: Pair) => void;
+/** Pairs findings of one key, which are in the order of their lines. */
+type PairUp = (drafts: readonly Unmatched[], stored: readonly Unmatched[], pair: Pair) => void;
 
 const byLines: PairUp = (drafts, stored, pair) => {
   for (const [draft, found] of pairByLines(drafts, stored, true)) pair(draft, found);
 };
 
-/** The nearest of all first, each once, within the reach of both. */
+/** Pairs the nearest of all first, each once, within the reach of both. */
 const byNearness: PairUp = (drafts, stored, pair) => {
-  // By reach and line, the first one last.
-  const waiting = new Map<string, Loose[]>();
+  // Stored findings by reach and line; the first one is last, where `pop` takes it.
+  const waiting = new Map<string, Unmatched[]>();
   for (const one of stored.toReversed()) {
     const key = `${one.reach} ${one.line}`;
     const there = waiting.get(key);
@@ -58,24 +59,34 @@ const byNearness: PairUp = (drafts, stored, pair) => {
   }
 };
 
-/** What both have to have in common, the strongest first; null: it can't be known again that way. */
-const TIERS: readonly (readonly ['moved' | 'nearest', (one: Loose) => string | null, PairUp])[] = [
+/**
+ * What two findings must have in common, the strongest first; null: the finding can't be paired
+ * that way.
+ */
+const TIERS: readonly (readonly [
+  'moved' | 'nearest',
+  (one: Unmatched) => string | null,
+  PairUp,
+])[] = [
   ['moved', ({ moved, names }) => moved && `${moved} ${names[0]}`, byLines],
   ['moved', ({ moved, names }) => moved && `${moved} ${names[1]}`, byLines],
   ['moved', ({ moved }) => moved, byLines],
   ['nearest', ({ inFile }) => inFile, byNearness],
 ];
 
-/** Calls `pair` for every draft that is a stored finding, with both rows and why; the others are new. */
+/**
+ * Pairs drafts with stored findings: calls `pair` with both rows and the way. A draft without a
+ * call is new.
+ */
 export function matchMoved(
-  drafts: readonly Loose[],
-  stored: readonly Loose[],
+  drafts: readonly Unmatched[],
+  stored: readonly Unmatched[],
   pair: (draft: number, found: number, by: 'moved' | 'nearest') => void,
 ): void {
   let [left, right] = [drafts, stored];
   for (const [by, keyOf, pairUp] of TIERS) {
     const known = grouped(right, keyOf);
-    const taken = new Set<Loose>();
+    const taken = new Set<Unmatched>();
     for (const [key, some] of grouped(left, keyOf)) {
       pairUp(some, known.get(key) ?? [], (draft, found) => {
         pair(draft.row, found.row, by);
@@ -87,21 +98,22 @@ export function matchMoved(
   }
 }
 
-/** Those that have the key, each group in the order of their lines. */
+/** The findings that have the key, in groups, each in the order of its lines. */
 function grouped(
-  all: readonly Loose[],
-  keyOf: (one: Loose) => string | null,
-): ReadonlyMap<string, readonly Loose[]> {
-  const groups = new Map<string, Loose[]>();
+  all: readonly Unmatched[],
+  keyOf: (one: Unmatched) => string | null,
+): ReadonlyMap<string, readonly Unmatched[]> {
+  const groups = new Map<string, Unmatched[]>();
   for (const one of all) {
     const key = keyOf(one);
     if (key === null) continue;
-    const inSite = `${one.destination} ${key}`;
-    const group = groups.get(inSite);
-    if (group === undefined) groups.set(inSite, [one]);
+    const keyAtDestination = `${one.destination} ${key}`;
+    const group = groups.get(keyAtDestination);
+    if (group === undefined) groups.set(keyAtDestination, [one]);
     else group.push(one);
   }
-  const byTie = (a: Loose, b: Loose): number => (a.tie < b.tie ? -1 : Number(a.tie > b.tie));
+  const byTie = (a: Unmatched, b: Unmatched): number =>
+    a.tie < b.tie ? -1 : Number(a.tie > b.tie);
   for (const group of groups.values()) group.sort((a, b) => a.line - b.line || byTie(a, b));
   return groups;
 }

@@ -1,19 +1,25 @@
-// Requests that wait for the end of their upload. An upload that ends in this process is told at once; another node may
-// end it, too, so all that are awaited here are looked at together now and then, whatever their number. Both are hints:
-// the row that an answer is made from is read when the wait is over. Called by workers.ts.
+// Requests that wait for the end of their upload. An upload that ends in this process is told at
+// once. Another node may end an upload as well, so one statement now and then asks for all awaited
+// uploads together. Both are hints: an answer is made from the row that is read when the wait is
+// over. Called by workers.ts.
 
 import type { Database } from '../../db/db.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { endedAmong, findUpload, type UploadRow } from '../store/upload.queries.ts';
 
-/** Half of it is what an answer is late by when another node ended the upload; one look costs one statement a node. */
+/**
+ * When another node ended the upload, an answer is late by half of this; each look costs one
+ * statement a node.
+ */
 const LOOK_MS = 250;
 
-/** A database that can't be asked is left alone for a moment; whoever waits learns of it at the end of the wait. */
+/**
+ * The pause after a look that failed. Whoever waits learns of the failure at the end of the wait.
+ */
 const LOOK_AGAIN_MS = 2000;
 
-/** Asked for in one statement. */
+/** Uploads asked for in one statement. */
 const ASK_MAX = 500;
 
 interface Waiter {
@@ -37,11 +43,14 @@ export class AwaitedUploads {
     this.#log = log;
   }
 
-  /** The upload when it has ended, or as it stands after `ms` milliseconds; undefined: it was removed. */
+  /**
+   * The upload when it has ended, or as it stands after `ms` milliseconds; undefined: it was
+   * removed.
+   */
   async waitFor(tenantId: string, uploadId: string, ms: number): Promise<UploadRow | undefined> {
     const untilMs = this.#clock.monotonicMs() + ms;
     while (true) {
-      // Before the row is read, so that nothing that is told meanwhile is missed.
+      // The waiter is added before the row is read, so that nothing told meanwhile is missed.
       const waiter = { tenantId, uploadId, untilMs, wake: new AbortController() };
       this.#add(waiter);
       try {
@@ -57,12 +66,14 @@ export class AwaitedUploads {
     }
   }
 
-  /** Something happened to this upload here. */
+  /**
+   * Something happened to this upload in this process: whoever waits for it reads its row again.
+   */
   tell(uploadId: string): void {
     for (const { wake } of this.#waiters.get(uploadId) ?? []) wake.abort();
   }
 
-  /** Nobody waits any longer. */
+  /** Ends all waits. */
   stop(): void {
     this.#end.abort();
     for (const uploadId of this.#waiters.keys()) this.tell(uploadId);
@@ -79,7 +90,7 @@ export class AwaitedUploads {
     if (waiters?.size === 0) this.#waiters.delete(waiter.uploadId);
   }
 
-  /** The one loop, while anybody waits. */
+  /** The one loop that looks while anybody waits. */
   async #keepLooking(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -104,7 +115,7 @@ export class AwaitedUploads {
     for (const waiters of this.#waiters.values()) {
       const [one] = waiters;
       if (one !== undefined) awaited.push(one);
-      // A timer may be late, or asleep with the machine.
+      // A timer may be late, or have slept with the machine.
       for (const { untilMs, wake } of waiters) if (untilMs <= nowMs) wake.abort();
     }
     for (let at = 0; at < awaited.length && !this.#end.signal.aborted; at += ASK_MAX) {

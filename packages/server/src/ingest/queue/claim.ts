@@ -1,5 +1,6 @@
-// How a worker comes by its next upload: who waits is read, fairness.rules.ts says in which order they are asked, and
-// one guarded UPDATE takes the oldest due upload of the first that still has one. Called by ingest.worker.ts.
+// How a worker gets its next upload. A query reads which runners have uploads waiting, and
+// fairness.rules.ts puts them in order. One guarded UPDATE takes the oldest due upload of the first
+// runner that still has one, so no upload is claimed twice. Called by ingest.worker.ts.
 
 import { limits } from '@muster/contract/plain';
 import type { Database } from '../../db/db.ts';
@@ -24,7 +25,7 @@ export async function claimNext(deps: ClaimDeps): Promise<UploadRow | undefined>
     const leaseUntil = nowMs + limits.uploadLeaseMs;
     const upload = await claimUpload(db, flow, deps.holder, nowMs, leaseUntil);
     if (upload !== undefined) {
-      deps.turns.note(flow);
+      deps.turns.served(flow);
       return upload;
     }
   }

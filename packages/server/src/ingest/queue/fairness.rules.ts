@@ -1,23 +1,25 @@
-// Whose upload is processed next: who has the fewest in work, then who has waited longest for a turn. Tenants first,
-// then the runners of a tenant, so that neither a tenant's nor a runner's flood makes others wait for its end. Each
-// ingest thread remembers its own turns; to lose them costs order, never an upload. Called by claim.ts.
+// Whose upload is processed next: first whoever has the fewest uploads in work, then whoever has
+// waited longest for a turn. Tenants are compared first, then the runners of a tenant, so that a
+// flood of one tenant or one runner doesn't make the others wait for its end. Each ingest thread
+// remembers its own turns; losing them changes the order once and loses no upload. Called by
+// claim.ts.
 
 import type { UploadFlow } from '../store/upload-work.queries.ts';
 
-/** Tenants and runners that are remembered; a forgotten one gets a turn early, once. */
+/** How many tenants and runners are remembered; a forgotten one gets one turn early. */
 const REMEMBERED_MAX = 20_000;
 
-/** When whom this thread served: a larger number is later. */
+/** The turns in which this thread served tenants and runners: a larger number is later. */
 export class Turns {
   readonly #turns = new Map<string, number>();
   #turn = 0;
 
-  /** 0: not in living memory. */
+  /** 0: no turn is remembered. */
   of(id: string): number {
     return this.#turns.get(id) ?? 0;
   }
 
-  note(flow: Pick<UploadFlow, 'tenant_id' | 'runner_id'>): void {
+  served(flow: Pick<UploadFlow, 'tenant_id' | 'runner_id'>): void {
     this.#turn += 1;
     for (const id of [flow.tenant_id, flow.runner_id]) {
       this.#turns.delete(id);
@@ -30,7 +32,7 @@ export class Turns {
   }
 }
 
-/** Those that have something due, in the order in which they are to be asked for an upload. */
+/** The flows that have an upload due, in the order in which they are asked for it. */
 export function inTurn(flows: readonly UploadFlow[], turns: Turns): UploadFlow[] {
   const inWork = new Map<string, number>();
   for (const flow of flows) {

@@ -1,5 +1,5 @@
-// What the main thread and an ingest thread say to each other: what a thread gets at its start, what it is told, and what
-// it tells of the uploads that it sees to their ends. Types only.
+// The messages between the main thread and an ingest thread: what a thread gets at its start, what
+// it is told later, and what it tells of the uploads that it processes. Types only.
 
 import type { WorkerData } from '../../db/db.ts';
 import type { ReaderDefect } from '../lease/lease.ts';
@@ -10,9 +10,12 @@ export interface IngestWorkerData {
   readonly holder: string;
   readonly sealKey: Uint8Array;
   readonly secretKey: Uint8Array;
-  /** For tests: a module whose `probe` is called with every claimed upload, in this thread; it may crash or stall. */
+  /**
+   * For tests: a module whose `probe` is called in this thread with every claimed upload; it may
+   * crash or stall.
+   */
   readonly probe: string | null;
-  /** Whose upload ended the thread before this one: the others come first now. */
+  /** Whose upload ended the thread before this one: the uploads of others come first now. */
   readonly servedLast: Served | null;
 }
 

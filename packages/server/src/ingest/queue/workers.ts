@@ -1,6 +1,6 @@
-// The ingest threads as the main thread sees them: started, woken, watched, replaced when they die, stopped. One document
-// may cost a thread (its memory is bounded, and a stall is ended), never the process. A wake-up is a hint, the database is
-// the truth.
+// The ingest threads as the main thread sees them: it starts, wakes and watches them, replaces
+// those that die, and stops them. A document may cost a thread, because its memory is bounded and a
+// stall is ended, but never the process. A wake-up is a hint; the database is the truth.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -28,34 +28,38 @@ export interface WorkersDeps {
   readonly heapMiBMax: number;
   /** For tests: see IngestWorkerData. */
   readonly probe: string | null;
-  /** The threads are started with the first upload, or when nothing came for so long. */
+  /** The threads start with the first upload, or after this time without one. */
   readonly startAfterMs: number;
   readonly onEnded: (outcome: string, durationMs: number) => void;
 }
 
-/** A thread that dies at once again must not take the processor. */
+/**
+ * The pause before a dead thread is replaced: one that dies at once must not take the processor.
+ */
 const RESTART_MS = 1000;
 
 /** How often upkeep calls `watch`. */
 export const WATCH_EVERY_MS = 5000;
 
-/** One upload's time weighs a tenth: the pace follows what the last few dozen took. */
+/** The newest upload weighs a tenth: the pace follows the last few dozen. */
 const PACE_WEIGHT = 0.1;
 
 interface Thread {
   readonly worker: Worker;
   readonly holder: string;
-  /** Since its last sign of progress; null: nothing is in work there. */
+  /** Milliseconds since its last sign of progress; null: the thread has no upload in work. */
   silentMs: number | null;
-  /** Whose upload it claimed last. */
+  /** The tenant and runner whose upload the thread claimed last. */
   served: Served | null;
-  /** What its end means for the upload that it holds. */
+  /** Why the thread ended, for the retry of the upload that it holds. */
   fault: UploadFault;
 }
 
 /**
- * What an item leaves behind when it was read dies young, and all of this room is touched before any of it is collected.
- * A third of V8's own bound (96): a third of the memory for more, short collections, which cost no measurable time.
+ * The bound of the heap for young objects. What reading an item leaves behind dies young, and V8
+ * touches all of this room before it collects any of it. This is a third of V8's own bound (96
+ * MiB): it takes a third of the memory and costs more, short collections, which take no measurable
+ * time.
  */
 const YOUNG_MIB_MAX = 32;
 
@@ -65,7 +69,7 @@ export class IngestWorkers {
   readonly #awaited: AwaitedUploads;
   readonly #replacing = new Set<Promise<void>>();
   #stopping = false;
-  /** From `start` until the threads are started. */
+  /** Set from `start` until the threads are started. */
   #starting: AbortController | null = null;
   #watchedMs: number;
   #msPerUpload = 1000;
@@ -76,14 +80,15 @@ export class IngestWorkers {
     this.#watchedMs = deps.clock.monotonicMs();
   }
 
-  /** Milliseconds in which these threads together finish one upload, as of late. */
+  /** Milliseconds in which these threads together have lately finished one upload. */
   get paceMs(): number {
     return this.#msPerUpload / this.#deps.count;
   }
 
   /**
-   * A thread takes the processor for a third of a second before it is of use: not while the server starts, unless there
-   * is work. What was left from before, or came to another node, waits for no longer than `startAfterMs`.
+   * Starts the threads, but not at once: a thread takes the processor for a third of a second
+   * before it is of use, and the server is starting, too. The first upload starts them early. Work
+   * that was left from before, or came to another node, waits for no longer than `startAfterMs`.
    */
   start(): void {
     growHeapsSlowly();
@@ -99,15 +104,17 @@ export class IngestWorkers {
     for (let i = 0; i < this.#deps.count; i += 1) this.#spawn(null);
   }
 
-  /** There is an upload to process. */
+  /**
+   * Tells the threads that there is an upload to process, and starts them if they aren't started.
+   */
   wake(): void {
     this.#startThreads();
     for (const { worker } of this.#threads) worker.postMessage('wake' satisfies ToWorker);
   }
 
   /**
-   * Ends threads that have an upload in work and made no progress for limits.uploadStallMs. Time in which this
-   * process was itself stalled or asleep counts against nobody.
+   * Ends threads that have an upload in work and made no progress for limits.uploadStallMs. Time in
+   * which this process was itself stalled or asleep counts against nobody.
    */
   watch(): void {
     const nowMs = this.#deps.clock.monotonicMs();
@@ -128,7 +135,10 @@ export class IngestWorkers {
     return await this.#awaited.waitFor(tenantId, uploadId, ms);
   }
 
-  /** Lets the uploads in work come to their end for at most `ms`, then ends the threads; leases go back. */
+  /**
+   * Waits at most `ms` for the uploads in work to end, then ends the threads and gives their leases
+   * back.
+   */
   async stop(ms: number): Promise<void> {
     this.#stopping = true;
     this.#starting?.abort();
@@ -171,7 +181,8 @@ export class IngestWorkers {
     this.#threads.add(thread);
     worker.on('message', (message: FromWorker) => this.#hear(thread, message));
     worker.on('error', (error) => {
-      // Worker threads, ERR_WORKER_OUT_OF_MEMORY: its heap reached the bound, and only the thread ended.
+      // Node's ERR_WORKER_OUT_OF_MEMORY: the heap of the thread reached its bound, and only the
+      // thread ended.
       const { code } = error as { code?: unknown };
       if (code === 'ERR_WORKER_OUT_OF_MEMORY') thread.fault = 'out_of_memory';
       log.error({ err: error, holder }, 'an ingest thread died');
@@ -183,14 +194,16 @@ export class IngestWorkers {
     });
   }
 
-  /** What a dead thread held is set back, and another takes its place. */
+  /**
+   * Requeues or fails the uploads that a dead thread held, and starts another thread in its place.
+   */
   async #replace({ holder, fault, served }: Thread): Promise<void> {
     const { database, clock, log } = this.#deps;
     try {
       for (const upload of await heldBy(database.system(), holder)) {
         const why = this.#stopping ? 'process_ended' : fault;
         const outcome = await retryOrFail(this.#deps, upload, why);
-        log.warn({ holder, upload_id: upload.id, why, outcome }, 'an upload was set back');
+        log.warn({ holder, upload_id: upload.id, why, outcome }, 'an upload lost its worker');
         this.#awaited.tell(upload.id);
       }
     } catch (error) {
@@ -238,7 +251,10 @@ export class IngestWorkers {
   }
 }
 
-/** At the start of the only process on this database nobody else can hold an upload: all leases are void. */
+/**
+ * For the start of the only process on a database: nobody else can hold an upload, so all leases
+ * are void. Returns how many uploads were requeued.
+ */
 export async function releaseAll(database: Database, clock: Clock): Promise<number> {
   await giveUpArriving(database, clock);
   return await releaseAllHeld(database.system());

@@ -1,4 +1,5 @@
-// What the batches of an upload did, as it is stored with each of them. The receipt is their sum. Pure.
+// What each batch of an upload did, as it is stored with the batch. The receipt is the sum of the
+// batches. Pure.
 
 /** What one committed batch did. */
 export interface BatchCounts {
@@ -10,8 +11,9 @@ export interface BatchCounts {
 }
 
 /**
- * As they are stored with a batch. `opened`: by the number of a destination, how many more of its findings are open now, those that
- * the upload created aside; without those where it is none.
+ * The counts as they are stored with a batch. `opened`: how many more findings of a destination are
+ * open after the batch, by the number of the destination. Findings that the upload created don't
+ * count, and destinations where nothing changes are left out.
  */
 export type StoredCounts = BatchCounts & {
   readonly opened?: readonly (readonly [number, number])[];

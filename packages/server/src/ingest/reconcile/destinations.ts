@@ -1,5 +1,6 @@
-// Where the findings of a report go: every group of entries gets its asset, its ref and its matching scope, and the
-// upload takes the scopes, so that nobody else changes what it matches against.
+// Groups of items become destinations: the asset, the ref and the scope that a group is matched
+// against and written to. The upload takes the scopes of its destinations, so that no other upload
+// changes what it is matched against.
 
 import { limits } from '@muster/contract/plain';
 import { present } from '../../lib/assert.ts';
@@ -9,7 +10,7 @@ import type { AnalysisDraft, Report } from '../report/report.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { analysesOf } from '../store/inventory.queries.ts';
-import { pushAside, takeScopes } from '../store/scope.queries.ts';
+import { pushAside, type ScopeKey, takeScopes } from '../store/scope.queries.ts';
 import { type IngestDeps, ScopeBusy } from '../lease/lease.ts';
 import { type RefWish, resolveRefs } from './refs.ts';
 import { Warnings } from '../json/warnings.decode.ts';
@@ -18,8 +19,9 @@ import type { Group, ItemIndex } from '../index/item-index.rules.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 
 /**
- * Rounds of one report at most: each reads the document once more. Refs of one asset beyond that share the last round, and
- * are each matched by themselves: a defect that is new on several of them becomes several findings.
+ * The most rounds of one report: each reads the document once more. Further refs of one asset share
+ * the last round, and each of them is matched by itself: a defect that is new on several of them
+ * becomes several findings.
  */
 const ROUNDS_MAX = 16;
 
@@ -29,32 +31,38 @@ export interface Destination {
   readonly asset: AssetPlace;
   readonly place: BatchPlace;
   /**
-   * How many destinations before it have the same scope, on other refs. They are matched and written one after the other, as if
-   * they had been uploads of their own: a finding that the first one creates is known to the second.
+   * The number of destinations before this one that have the same scope on other refs. They are
+   * matched and written one after the other, as if each had been an upload of its own: a finding
+   * that the first one creates is known to the second.
    */
   readonly round: number;
 }
 
 export interface Destinations {
   readonly all: readonly Destination[];
-  /** For each group of the itemIndex, the number of its destination. */
+  /** For each group of the item index, the number of its destination. */
   readonly ofGroup: readonly number[];
   readonly warnings: Warnings;
 }
 
+/** A scope as one text, by which scopes are told apart and sorted. */
+const scopeText = ({ assetId, tool, category }: ScopeKey): string =>
+  `${assetId} ${tool}\n${category}`;
+
 /**
- * Where each group goes; also assets that a conclusive analysis names without an item: there all may be resolved.
+ * The destination of each group, and destinations without items: those of assets that a full
+ * analysis names without a finding, because there all findings may be resolved.
  */
 export async function resolveDestinations(
   slices: Slices,
   upload: UploadRow,
   report: Report,
-  found: ItemIndex,
+  itemIndex: ItemIndex,
   inventory: Inventory,
   nowMs: number,
 ): Promise<Destinations> {
-  const groups = [...found.groups, ...groupsWithoutItems(report, found)].map((group) =>
-    destinationOfGroup(upload, report, group, inventory),
+  const groups = [...itemIndex.groups, ...groupsWithoutItems(report, itemIndex)].map((group) =>
+    targetOfGroup(upload, report, group, inventory),
   );
   const refs = await resolveRefs(
     slices,
@@ -73,11 +81,12 @@ export async function resolveDestinations(
       const detail = `The default branch of this asset is ${taken}; ${wish.branch} stays an ordinary one.`;
       warnings.warn('', 'default_branch_taken', detail);
     }
-    // Two names of one asset, or one analysis twice: one destination, so that a stored finding is used once.
-    const key = `${asset.id} ${refId} ${analysis.tool}\n${analysis.category}`;
+    // Two names of one asset, or the same analysis twice, make one destination, so that each stored
+    // finding is matched once.
+    const scope = scopeText({ assetId: asset.id, ...analysis });
+    const key = `${refId} ${scope}`;
     const number = numbers.get(key) ?? all.length;
     const known = all[number];
-    const scope = `${asset.id} ${analysis.tool}\n${analysis.category}`;
     const before = destinationsOfScope.get(scope) ?? 0;
     const round = known?.round ?? Math.min(before, ROUNDS_MAX - 1);
     if (known === undefined) destinationsOfScope.set(scope, before + 1);
@@ -103,11 +112,11 @@ export async function resolveDestinations(
       },
     };
   }
-  return { all: withoutStrays(all, warnings), ofGroup, warnings };
+  return { all: unlistedBesideFallback(all, warnings), ofGroup, warnings };
 }
 
-/** What a group is about, and the ref that it asks for. */
-function destinationOfGroup(
+/** The analysis and the asset of a group, and the ref that the group asks for. */
+function targetOfGroup(
   upload: UploadRow,
   report: Report,
   group: Group,
@@ -128,16 +137,17 @@ function destinationOfGroup(
 }
 
 /**
- * Findings that no asset is known for may be those of any asset that others of their analysis belong to: what is missing
- * there may be among them, so that nothing is concluded from it.
+ * Findings without a known asset may belong to any asset of their analysis. A finding that is
+ * missing on one of those assets may be among them, so absence means nothing on the other assets of
+ * that analysis.
  */
-function withoutStrays(
+function unlistedBesideFallback(
   destinations: readonly Destination[],
   warnings: Warnings,
 ): readonly Destination[] {
   const keyOf = ({ tool, category }: AnalysisDraft) => `${tool}\n${category}`;
-  const strays = destinations.filter(({ asset }) => asset.is_fallback === 1);
-  const uncertain = new Set(strays.map(({ analysis }) => keyOf(analysis)));
+  const onFallback = destinations.filter(({ asset }) => asset.is_fallback === 1);
+  const uncertain = new Set(onFallback.map(({ analysis }) => keyOf(analysis)));
   const told = new Set<string>();
   return destinations.map((destination) => {
     const { analysis, asset } = destination;
@@ -151,8 +161,8 @@ function withoutStrays(
   });
 }
 
-function groupsWithoutItems(report: Report, found: ItemIndex): Group[] {
-  const known = new Set(found.groups.map((group) => `${group.analysis}/${group.asset}`));
+function groupsWithoutItems(report: Report, itemIndex: ItemIndex): Group[] {
+  const known = new Set(itemIndex.groups.map((group) => `${group.analysis}/${group.asset}`));
   return report.analyses.flatMap((analysis, index) => {
     if (analysis.coverage !== 'full') return [];
     const named = assetsOf(report, analysis);
@@ -162,7 +172,10 @@ function groupsWithoutItems(report: Report, found: ItemIndex): Group[] {
   });
 }
 
-/** The assets of which an analysis says that it found nothing more: its own, or all that the report names. */
+/**
+ * The assets of which an analysis says that it lists all findings: its own, or all that the report
+ * names.
+ */
 function assetsOf({ format, assets }: Report, { asset }: AnalysisDraft): readonly number[] {
   if (asset !== null) return [asset];
   return format.coversAssets ? Array.from({ length: assets.length }, (_, index) => index) : [];
@@ -176,8 +189,9 @@ const mergeAnalyses = (one: AnalysisDraft, other: AnalysisDraft): AnalysisDraft 
 });
 
 /**
- * Takes the scopes of all destinations in a fixed order, so that two uploads with the same scopes can't wait for each other. All
- * or none: after ScopeBusy those that were taken are given back (endByError).
+ * Takes the scopes of all destinations in a fixed order, so that two uploads with the same scopes
+ * can't wait for each other. All or none: after ScopeBusy the taken ones are given back
+ * (endByError).
  */
 export async function holdScopes(
   { clock }: Pick<IngestDeps, 'clock'>,
@@ -185,11 +199,7 @@ export async function holdScopes(
   upload: UploadRow,
   destinations: readonly Destination[],
 ): Promise<void> {
-  const keys = new Map(
-    destinations.map(
-      ({ place }) => [`${place.assetId} ${place.tool}\n${place.category}`, place] as const,
-    ),
-  );
+  const keys = new Map(destinations.map(({ place }) => [scopeText(place), place] as const));
   const ordered = [...keys.keys()].sort().map((key) => present(keys.get(key), 'a scope'));
   for (const slice of sliced(ordered)) {
     await slices.write(async (tx) => {
@@ -202,8 +212,8 @@ export async function holdScopes(
 }
 
 /**
- * Marks the destinations whose analysis a later upload has been applied to already: this one waited, or was tried again. Ids of
- * uploads are made when they arrive, and sort by that. Their scopes are held.
+ * Marks the destinations as stale whose analysis has a later upload applied already, because this
+ * upload waited or was tried again. The ids of uploads sort by their arrival. The scopes are held.
  */
 export async function markStale(
   db: Db,

@@ -1,5 +1,6 @@
-// From matched entries to the rows of one batch: created, changed, unchanged or reopened, decided per entry from what
-// is stored. Pure: ids and times come in, rows and counts go out.
+// Matched items become the rows of one batch. Each item is created, changed, unchanged or reopened,
+// and only the stored finding beside it decides which. Pure: ids and times come in, rows and counts
+// go out.
 
 import { SEVERITIES } from '@muster/contract/plain';
 import { present } from '../../lib/assert.ts';
@@ -22,28 +23,28 @@ export interface Content {
   readonly columns: Omit<StoredContent, 'id' | 'document'>;
 }
 
-/** The stored finding that an item is. */
+/** The stored finding that an item was matched with. */
 export interface Compared {
   readonly state: StoredState;
   readonly sameEvidence: boolean;
 }
 
-/** One item of a report on its way into the tables. */
+/** One item of a report, matched and ready to become rows. */
 export interface Matched {
   readonly place: BatchPlace;
   readonly suppressed: boolean;
   readonly by: MatchedBy;
   /** The stored finding; null: the item is new. */
   readonly stored: Compared | null;
-  /** Null where the item needn't be read: it is stored as it is. */
+  /** Null when the item needn't be read, because it is stored just as it was sent. */
   readonly content: Content | null;
-  /** The stored form of its evidence. */
+  /** The evidence in its stored form. */
   readonly evidence: Buffer;
 }
 
-/** Where and when a batch belongs. */
+/** The destination that a batch is written to, and when. */
 export interface BatchPlace {
-  /** The number of its destination among those of the upload. */
+  /** The number of the destination in the upload. */
   readonly destination: number;
   readonly tenantId: string;
   readonly uploadId: string;
@@ -54,7 +55,10 @@ export interface BatchPlace {
   readonly isDefaultRef: boolean;
   /** The ref whose state is shown. */
   readonly defaultRefId: string;
-  /** A later upload of the same analysis was applied before: what that one said of a known finding stays. */
+  /**
+   * A later upload of the same analysis was applied before this one: what it said of a known
+   * finding stays.
+   */
   readonly isStale: boolean;
   readonly commitSha: string | null;
   readonly nowMs: number;
@@ -78,7 +82,7 @@ interface DetailRow {
 
 export interface BatchRows {
   readonly counts: BatchCounts;
-  /** Of StoredCounts. */
+  /** As in StoredCounts. */
   readonly opened: Map<number, number>;
   readonly created: FindingRow[];
   readonly createdDetails: DetailRow[];
@@ -91,19 +95,28 @@ export interface BatchRows {
   readonly events: FindingEventRow[];
 }
 
-/** What is shown of a finding isn't this upload's to say: a later one has said it, or it is what the default ref says. */
+/**
+ * True when others decide what is shown of a finding: a later upload that has it, or the default
+ * ref.
+ */
 const isToldByOther = ({ isStale }: BatchPlace, { isForeign, isSeenLater }: StoredState): boolean =>
   isStale || isForeign || isSeenLater;
 
-/** The stored findings whose content has to be known: what is new, late, or sent as it is stored isn't compared. */
-export const toCompare = (items: readonly Matched[]): string[] =>
+/**
+ * The stored findings whose content is compared: not those of new items, of items that are stored
+ * just as they were sent, nor those that others decide about.
+ */
+export const idsToCompare = (items: readonly Matched[]): string[] =>
   items.flatMap(({ place, stored, content }) =>
     stored === null || content === null || isToldByOther(place, stored.state)
       ? []
       : [stored.state.id],
   );
 
-/** `contents`: of those in `toCompare`, by id. `newId` makes the ids of created findings and events, in order. */
+/**
+ * `contents`: those of `idsToCompare`, by id. `newId` makes the ids of created findings and of
+ * events, in order.
+ */
 export function batchRows(
   items: readonly Matched[],
   contents: ReadonlyMap<string, StoredContent>,
@@ -128,11 +141,12 @@ export function batchRows(
     const id = stored === null ? create(rows, item, newId()) : stored.state.id;
     if (stored !== null) {
       revisit(rows, item, stored, contents.get(id), newId);
-      const more = opens(item, stored.state);
+      const more = openChange(item, stored.state);
       if (more !== 0)
         rows.opened.set(place.destination, (rows.opened.get(place.destination) ?? 0) + more);
     }
-    // The later one has seen it last, and knows by that, when it goes on, that it wrote it.
+    // The later upload has seen the finding last. By that it knows, when it goes on after an
+    // interruption, that it wrote the finding.
     if (stored?.state.isSeenLater === true) continue;
     if (stored?.state.isSighted === true) {
       const ids = again.get(place);
@@ -163,7 +177,7 @@ const sightOf = (place: BatchPlace) => ({
   last_upload_id: place.uploadId,
 });
 
-/** What the report says of the finding. */
+/** What the report says of a finding, as it is stored. */
 export function contentOf(draft: FindingDraft): Content {
   const columns: Content['columns'] = {
     type: draft.type,
@@ -183,7 +197,7 @@ export function contentOf(draft: FindingDraft): Content {
   return { document, columns };
 }
 
-/** The item was sent as it is stored, or says the same in another way. */
+/** True when the item says what is stored, in the same words or another notation. */
 function isSame(content: Content | null, stored: StoredContent | undefined): boolean {
   if (content === null) return true;
   if (stored === undefined || stored.document !== content.document) return false;
@@ -223,8 +237,9 @@ function create(rows: BatchRows, item: Matched, id: string): string {
 }
 
 /**
- * What the report itself does to a status; null: the status stays. What the default branch says stays whatever is found on
- * others, and so does what a later upload said.
+ * The move that the report makes in the status of a finding; null: the status stays. A report of
+ * another branch doesn't change what the default branch says, and an earlier upload doesn't change
+ * what a later one said.
  */
 export function moveOf(
   stored: StoredState,
@@ -235,8 +250,8 @@ export function moveOf(
   return seen(stored, suppressed, isDefaultRef);
 }
 
-/** Whether the finding is open on its ref from now on, and wasn't: 1; the other way round: -1. */
-function opens({ place, suppressed }: Matched, state: StoredState): number {
+/** How the number of open findings on the ref changes by this item: 1, 0 or -1. */
+function openChange({ place, suppressed }: Matched, state: StoredState): number {
   if (place.isStale || state.isSeenLater || state.isCreatedHere) return 0;
   const status = moveOf(state, suppressed, place.isDefaultRef)?.to ?? state.status;
   return Number(isActive(status)) - Number(state.isPresent && isActive(state.status));
@@ -250,7 +265,7 @@ function revisit(
   newId: () => string,
 ): void {
   const { place } = item;
-  // Shown is what the default ref's reports say of it, in their latest words.
+  // A finding shows what the reports of its default ref say, in the words of the newest.
   if (isToldByOther(place, state)) {
     rows.counts.unchanged += 1;
     return;

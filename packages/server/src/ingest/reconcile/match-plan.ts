@@ -1,14 +1,16 @@
-// What becomes of every finding of a report, decided before anything is written: which repeat another, which batch writes
-// them, which stored finding each is, and what a ref had that none of them is. Stored findings are read page by page into
-// columns, those of many small scopes together; a whole upload is matched at once (match.rules.ts). Called by ingest.ts.
+// The match plan: what becomes of every finding of a report, decided before the findings are
+// written. It says which findings repeat another one, which batch writes each, which stored finding
+// each is, and which stored findings are absent. Stored findings are read page by page into
+// columns, and a whole upload is matched at once (match.rules.ts). Called by ingest.ts and
+// dry-run.ts.
 
 import { limits } from '@muster/contract/plain';
-import { type Absence, absencesIn, isWhole, NO_ABSENCE } from './absence.ts';
+import { type Absence, absencesIn, isComplete, NO_ABSENCE } from './absence.ts';
 import { findingsOfScopes, sightingsOnRefs, type StoredFinding } from '../store/finding.queries.ts';
 import type { Db } from '../../db/db.ts';
 import { GrowingInts } from '../../lib/growing-ints.ts';
 import { type MatchedBy, match } from '../match/match.rules.ts';
-import { looseDrafts, looseStored, type Rereading } from './moved-findings.ts';
+import { unmatchedDrafts, unmatchedStored, type Rereading } from './moved-findings.ts';
 import { matchMoved } from '../match/moved.rules.ts';
 import type { StoredCounts } from './batch-counts.rules.ts';
 import type { Destination, Destinations } from './destinations.ts';
@@ -16,16 +18,22 @@ import { sliced } from '../lease/slices.ts';
 import { StoredFindings } from './stored-findings.rules.ts';
 import type { ItemIndex } from '../index/item-index.rules.ts';
 
-/** Stored findings read in one statement: half a megabyte, in which the database's thread is busy for some 10 ms. */
+/**
+ * Stored findings read in one statement: half a megabyte, which keeps the thread of the database
+ * busy for some 10 ms.
+ */
 const PAGE_ROWS = 2000;
 
-/** The number of a batch for findings that repeat another one of their report: none; those of batches begin with 1. */
+/**
+ * The batch of a finding that no batch writes, because it repeats another one of its report.
+ * Numbers of batches begin with 1.
+ */
 export const NO_BATCH = -1;
 
-/** What may have moved takes some 400 bytes each while it is matched. */
+/** The most findings that are looked at for moves: each takes some 400 bytes meanwhile. */
 export const MOVED_MAX = 100_000;
 
-/** The stored row of a finding that isn't stored yet. */
+/** Stands for the stored row of a finding that isn't stored yet. */
 const NEW = -1;
 
 export interface Matching {
@@ -36,7 +44,7 @@ export interface Matching {
   readonly by: MatchedBy;
 }
 
-export class Plan {
+export class MatchPlan {
   readonly #itemIndex: ItemIndex;
   readonly #destinations: Destinations;
   readonly #stored: StoredFindings;
@@ -44,8 +52,8 @@ export class Plan {
   readonly #round: number | null;
   readonly #storedRow: Int32Array;
   readonly #by: Uint8Array;
-  /** The drafts, and the stored findings, that have no partner; both by marks. */
-  readonly #left: { readonly drafts: Uint8Array; readonly stored: Uint8Array };
+  /** Marks of the drafts and of the stored findings that have no partner. */
+  readonly #unmatched: { readonly drafts: Uint8Array; readonly stored: Uint8Array };
   readonly #opened: ReadonlyMap<number, number>;
 
   constructor(
@@ -63,65 +71,65 @@ export class Plan {
     this.#round = round;
     this.#storedRow = new Int32Array(itemIndex.evidence.length).fill(NEW);
     this.#by = new Uint8Array(itemIndex.evidence.length);
-    this.#left = this.#match(committed);
+    this.#unmatched = this.#match(committed);
     this.#opened = openedBy(committed);
   }
 
-  /** By the destinations of the round what is absent from each. */
+  /** What is absent at each destination of the round. */
   absences(): ReadonlyMap<Destination, Absence> {
-    const absences = absencesIn(this.#stored, this.#left.stored, this.#opened);
+    const absences = absencesIn(this.#stored, this.#unmatched.stored, this.#opened);
     const ofRound = [...this.#destinations.all.entries()].filter(([, destination]) =>
-      isOf(destination, this.#round),
+      isInRound(destination, this.#round),
     );
     return new Map(
       ofRound.map(([number, destination]) => [destination, absences.get(number) ?? NO_ABSENCE]),
     );
   }
 
-  /** Matches what equal evidence has left over, where there is something on both sides. */
-  async matchMoved(db: Db, again: Rereading): Promise<void> {
-    const { drafts, rows } = this.#leftOnBothSides();
+  /**
+   * Matches findings that equal evidence left without a partner, where there are such on both
+   * sides.
+   */
+  async matchMoved(db: Db, rereading: Rereading): Promise<void> {
+    const { drafts, rows } = this.#unmatchedOnBothSides();
     if (rows.length === 0) return;
-    if (
-      Math.max(
-        rows.length,
-        drafts.reduce((sum, mark) => sum + mark, 0),
-      ) > MOVED_MAX
-    ) {
+    const draftCount = drafts.reduce((sum, mark) => sum + mark, 0);
+    if (Math.max(rows.length, draftCount) > MOVED_MAX) {
       const detail = `More than ${MOVED_MAX} findings are new or gone: whether some of them only moved was not looked at.`;
       return this.#destinations.warnings.warn('', 'moved_not_matched', detail);
     }
     const tenantId = this.#destinations.all[0]?.place.tenantId ?? '';
-    const stored = await looseStored(db, tenantId, this.#stored, rows);
+    const stored = await unmatchedStored(db, tenantId, this.#stored, rows);
     if (stored.length === 0) return;
     const destinationOf = (row: number): number => this.#destinationOf(row);
-    const loose = await looseDrafts(again, this.#itemIndex, drafts, destinationOf);
-    matchMoved(loose, stored, (row, found, by) => {
-      this.#left.drafts[row] = 0;
-      this.#left.stored[found] = 0;
+    const unmatched = await unmatchedDrafts(rereading, this.#itemIndex, drafts, destinationOf);
+    matchMoved(unmatched, stored, (row, found, by) => {
+      this.#unmatched.drafts[row] = 0;
+      this.#unmatched.stored[found] = 0;
       this.#pair(row, found, by);
     });
   }
 
   /**
-   * Marks of drafts, and rows of stored findings, of the destinations that have some of both. Only where what isn't in the report is
-   * known to be gone can it have moved; a late upload may know something by where it was before it moved.
+   * Marks of drafts, and rows of stored findings, at destinations that have some of both left over.
+   * A stored finding can have moved only where absence from the report means that it is gone. A
+   * late upload takes part, too: it may know a finding by its place before a move.
    */
-  #leftOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
+  #unmatchedOnBothSides(): { readonly drafts: Uint8Array; readonly rows: readonly number[] } {
     const stored = this.#stored;
-    const isConclusive = this.#destinations.all.map((destination) =>
-      isWhole(destination, this.#itemIndex.tally),
+    const areComplete = this.#destinations.all.map((destination) =>
+      isComplete(destination, this.#itemIndex.tally),
     );
     const mayMove = (row: number): boolean =>
-      this.#left.stored[row] === 1 &&
-      isConclusive[stored.destinationOf(row)] === true &&
+      this.#unmatched.stored[row] === 1 &&
+      areComplete[stored.destinationOf(row)] === true &&
       stored.mayHaveMoved(row);
     const destinations = new Uint8Array(this.#destinations.all.length);
     for (let row = 0; row < stored.length; row += 1)
       if (mayMove(row)) destinations[stored.destinationOf(row)] = 1;
     const both = new Uint8Array(destinations.length);
-    const drafts = this.#left.drafts.map((isLeft, row) =>
-      isLeft === 1 && destinations[this.#destinationOf(row)] === 1 ? 1 : 0,
+    const drafts = this.#unmatched.drafts.map((isUnmatched, row) =>
+      isUnmatched === 1 && destinations[this.#destinationOf(row)] === 1 ? 1 : 0,
     );
     drafts.forEach((mark, row) => {
       if (mark === 1) both[this.#destinationOf(row)] = 1;
@@ -138,14 +146,14 @@ export class Plan {
     this.#by[row] = BY.indexOf(by);
   }
 
-  /** The number of the batch that writes a finding; NO_BATCH where this plan has nothing to do with it. */
+  /** The number of the batch that writes a finding; NO_BATCH when this plan doesn't write it. */
   batchOf(row: number): number {
     const destination = this.#destinations.all[this.#destinationOf(row)] as Destination;
-    return isOf(destination, this.#round) ? this.#batches.at(row) : NO_BATCH;
+    return isInRound(destination, this.#round) ? this.#batches.at(row) : NO_BATCH;
   }
 
-  /** Where a finding goes, and which stored one it is. */
-  of(row: number): Matching {
+  /** The destination of a finding, and the stored finding that it is. */
+  matchingOf(row: number): Matching {
     const number = this.#destinationOf(row);
     const storedRow = this.#storedRow[row] as number;
     return {
@@ -161,10 +169,12 @@ export class Plan {
   }
 
   /**
-   * Matches what isn't written yet. Returns marks of what is left on either side; what is written isn't left.
+   * Matches the findings that aren't written yet. Returns marks of those without a partner, on
+   * either side; written findings are not among them.
    *
-   * Where a later upload has seen since what this one wrote, that can't be told from what others left: then all is matched once
-   * more. Of very many equal items some may be taken for ones that are written already; the later upload, or the next, has them.
+   * A later upload may since have seen what this one wrote. Its findings can't be told from those
+   * of others then, so all findings are matched once more. Of very many equal items, some may then
+   * be taken for ones that are written already; the later upload, or the next one, has them.
    */
   #match(committed: ReadonlyMap<number, string>): { drafts: Uint8Array; stored: Uint8Array } {
     const stored = this.#stored;
@@ -182,9 +192,9 @@ export class Plan {
     for (let row = 0; row < evidence.length; row += 1) {
       const batch = this.batchOf(row);
       if (batch === NO_BATCH) continue;
-      // What this upload wrote before it was interrupted takes no part.
+      // Findings that this upload wrote before it was interrupted take no part.
       if (committed.has(batch)) written += 1;
-      // Of a scope that holds nothing everything is new.
+      // In a scope without stored findings every finding is new.
       else if (holds[this.#destinationOf(row)] === 1) open[row] = 1;
     }
     if (ownRows < written) {
@@ -202,7 +212,7 @@ export class Plan {
   }
 }
 
-/** What committed batches opened, by destination. */
+/** The sums of `opened` of the committed batches, by destination. */
 function openedBy(committed: ReadonlyMap<number, string>): ReadonlyMap<number, number> {
   const sums = new Map<number, number>();
   for (const counts of committed.values()) {
@@ -215,23 +225,24 @@ function openedBy(committed: ReadonlyMap<number, string>): ReadonlyMap<number, n
 
 const BY: readonly MatchedBy[] = ['new', 'producer', 'content', 'moved', 'nearest'];
 
-const isOf = (destination: Destination, round: number | null): boolean =>
+const isInRound = (destination: Destination, round: number | null): boolean =>
   round === null || destination.round === round;
 
 /**
- * Reads the scopes of the destinations of one round and matches. `committed`: batches that an earlier try wrote. Without a round
- * all destinations are matched against what is stored now, for a dry run: it writes nothing that a later round could know.
+ * Reads the scopes of the destinations of one round and matches. `committed`: the batches that an
+ * earlier try wrote. Without a round all destinations are matched against what is stored now; that
+ * is for a dry run, which writes nothing that a later round could find.
  */
-export async function makePlan(
+export async function makeMatchPlan(
   db: Db,
   itemIndex: ItemIndex,
   destinations: Destinations,
-  again: Rereading,
+  rereading: Rereading,
   committed: ReadonlyMap<number, string>,
   round: number | null = null,
-): Promise<Plan> {
+): Promise<MatchPlan> {
   const stored = await readStored(db, destinations, round);
-  const plan = new Plan(
+  const plan = new MatchPlan(
     itemIndex,
     destinations,
     stored,
@@ -239,20 +250,24 @@ export async function makePlan(
     committed,
     round,
   );
-  await plan.matchMoved(db, again);
+  await plan.matchMoved(db, rereading);
   return plan;
 }
 
-/** Batches round by round in the order of the document, whatever the destinations: the same for every try of an upload. */
+/**
+ * The batch of each row, numbered round by round in the order of the document, whatever the
+ * destinations: every try of an upload gets the same batches.
+ */
 function batchesOf(itemIndex: ItemIndex, destinations: Destinations): GrowingInts {
-  const repeats = itemIndex.foldRepeats(destinations.ofGroup);
+  const repeats = itemIndex.markRepeats(destinations.ofGroup);
   const roundOf = (row: number): number =>
     (destinations.all[destinations.ofGroup[itemIndex.groupOf(row)] as number] as Destination).round;
   const rows = Array.from({ length: roundsOf(destinations) }, () => 0);
   repeats.forEach((repeat, row) => {
     if (repeat === 0) rows[roundOf(row)] = (rows[roundOf(row)] ?? 0) + 1;
   });
-  // The number of the first batch of each round, and how many rows of it have been given theirs.
+  // The number of the first batch of each round, and how many rows of each round have a batch so
+  // far.
   const firsts: number[] = [];
   let next = 1;
   for (const count of rows) {
@@ -271,13 +286,19 @@ function batchesOf(itemIndex: ItemIndex, destinations: Destinations): GrowingInt
   return batches;
 }
 
-/** How many rounds the destinations take: one, unless a report has several refs of one asset. */
+/**
+ * The number of rounds that the destinations take: one, unless a report has several refs of one
+ * asset.
+ */
 export const roundsOf = (destinations: Destinations): number =>
   destinations.all.reduce((most, destination) => Math.max(most, destination.round + 1), 1);
 
-type NumberedSite = readonly [number, Destination];
+type NumberedDestination = readonly [number, Destination];
 
-/** What the scopes of a round hold. Those that differ in their assets only are read together: there may be very many. */
+/**
+ * The findings that the scopes of a round hold. Scopes that differ only in their assets are read
+ * together, because there may be very many of them.
+ */
 async function readStored(
   db: Db,
   destinations: Destinations,
@@ -285,28 +306,32 @@ async function readStored(
 ): Promise<StoredFindings> {
   const stored = new StoredFindings();
   const ofRound = [...destinations.all.entries()].filter(([, destination]) =>
-    isOf(destination, round),
+    isInRound(destination, round),
   );
-  const ofAnalysis = ([, { place }]: NumberedSite): string => `${place.tool}\n${place.category}`;
+  const ofAnalysis = ([, { place }]: NumberedDestination): string =>
+    `${place.tool}\n${place.category}`;
   for (const alike of Map.groupBy(ofRound, ofAnalysis).values()) {
     for (const some of sliced(alike)) await readScopes(db, some, stored);
   }
   return stored;
 }
 
-/** Of several scopes more than a page is read in halves, of one page by page. */
+/**
+ * Reads one scope page by page. When several scopes hold more than a page, each half of them is
+ * read by itself.
+ */
 async function readScopes(
   db: Db,
-  destinations: readonly NumberedSite[],
+  destinations: readonly NumberedDestination[],
   stored: StoredFindings,
 ): Promise<void> {
-  const { tenantId, tool, category } = (destinations[0] as NumberedSite)[1].place;
+  const { tenantId, tool, category } = (destinations[0] as NumberedDestination)[1].place;
   const byAsset = Map.groupBy(destinations, ([, { place }]) => place.assetId);
   const scopes = { tool, category, assetIds: [...byAsset.keys()] };
   for (let after: string | null = null; ; ) {
     const page = await findingsOfScopes(db, tenantId, scopes, after, PAGE_ROWS);
-    const isWhole = page.length < PAGE_ROWS;
-    if (!isWhole && byAsset.size > 1) {
+    const isLastPage = page.length < PAGE_ROWS;
+    if (!isLastPage && byAsset.size > 1) {
       const ofEach = [...byAsset.values()];
       const half = Math.ceil(ofEach.length / 2);
       await readScopes(db, ofEach.slice(0, half).flat(), stored);
@@ -314,14 +339,14 @@ async function readScopes(
       return;
     }
     await addPage(db, byAsset, page, stored);
-    if (isWhole) return;
+    if (isLastPage) return;
     after = page.at(-1)?.id ?? null;
   }
 }
 
 async function addPage(
   db: Db,
-  byAsset: ReadonlyMap<string, readonly NumberedSite[]>,
+  byAsset: ReadonlyMap<string, readonly NumberedDestination[]>,
   page: readonly StoredFinding[],
   stored: StoredFindings,
 ): Promise<void> {

@@ -1,5 +1,6 @@
-// What equal evidence has left over on both sides is read once more, and matched by what it is in whatever file, and by what is
-// nearest (moved.rules.ts). Mostly that is little or nothing, so that nothing of it is kept of the others. Called by match-plan.ts.
+// The findings that equal evidence left over on both sides are read once more and described for
+// matching by content in another file, or by the nearest line (moved.rules.ts). Mostly they are few
+// or none, so nothing of this is kept for the other findings. Called by match-plan.ts.
 
 import type { Db } from '../../db/db.ts';
 import { quickHash } from '../../lib/quick-hash.ts';
@@ -9,7 +10,7 @@ import type { Report } from '../report/report.rules.ts';
 import { movedOf } from '../match/evidence.rules.ts';
 import { MOVED, packedHash, DUPLICATE_KEY } from '../match/evidence-table.rules.ts';
 import { findingsById } from '../store/finding.queries.ts';
-import type { Loose } from '../match/moved.rules.ts';
+import type { Unmatched } from '../match/moved.rules.ts';
 import { sliced } from '../lease/slices.ts';
 import { isActive } from '../../findings/finding.machine.ts';
 import type { StoredFindings } from './stored-findings.rules.ts';
@@ -19,47 +20,53 @@ import { NO_ROW, type ItemIndex } from '../index/item-index.rules.ts';
 export interface Rereading {
   readonly report: Report;
   readonly secretKey: Buffer;
-  /** The items of the itemIndex in the same order. */
+  /** The items of the item index in the same order. */
   readonly items: () => AsyncIterable<readonly ScannedItem[]>;
 }
 
 const textOf = (hash: Buffer | null): string | null => hash && hash.toString('base64', 0, 16);
 
-/** Something of the same rule so many lines away may be the same, edited. */
+/** A finding of the same rule this many lines away may be the same one, edited. */
 const REACH = 50;
 
-/** What people have decided not to act on may hide something else: it goes no further than an edit. */
+/**
+ * The reach of a finding that people decided not to act on. It is no wider than an edit: a wide
+ * reach could hide another defect behind that decision.
+ */
 const REACH_OF_DECIDED = 5;
 
 /** Paths may be long: only hashes of them are kept. */
 const hashed = (...texts: readonly string[]): string => quickHash(texts).join();
 
-/** Folder and file, then the file. */
+/** Hashes of folder and file together, then of the file alone. */
 const namesOf = (path: string): readonly [string, string] => {
   const segments = path.split('/');
   return [hashed(...segments.slice(-2)), hashed(...segments.slice(-1))];
 };
 
-/** Without a rule nothing is known by its line; one rule may find secrets and other things, which are never the same. */
+/**
+ * A hash of rule and file; null without a rule: then the line tells nothing. The type is part of
+ * it, because one rule may find secrets and other things, which are never the same.
+ */
 const inFileOf = (type: string, ruleId: string, path: string): string | null =>
   ruleId === '' ? null : hashed(type, ruleId, path);
 
-/** The stored findings of these rows that may be known again. */
-export async function looseStored(
+/** The stored findings of these rows, as far as they can be recognised after a move. */
+export async function unmatchedStored(
   db: Db,
   tenantId: string,
   stored: StoredFindings,
   rows: readonly number[],
-): Promise<Loose[]> {
-  const loose: Loose[] = [];
+): Promise<Unmatched[]> {
+  const unmatched: Unmatched[] = [];
   for (const slice of sliced(rows)) {
-    // One finding may stand in several rows: one for each of several refs.
+    // A finding may stand in several rows, one for each of several refs.
     const rowsOf = Map.groupBy(slice, (row) => stored.id(row));
     for (const found of await findingsById(db, tenantId, [...rowsOf.keys()])) {
       const { path, start_line: line, type, rule_id: ruleId } = found;
       if (path === null) continue;
       for (const row of rowsOf.get(found.id) ?? []) {
-        loose.push({
+        unmatched.push({
           row,
           destination: stored.destinationOf(row),
           line: line ?? 0,
@@ -72,18 +79,18 @@ export async function looseStored(
       }
     }
   }
-  return loose;
+  return unmatched;
 }
 
-/** The findings of the report in the rows with a mark that may be known again. */
-export async function looseDrafts(
+/** The findings of the report in the marked rows, as far as they can be recognised after a move. */
+export async function unmatchedDrafts(
   { report, secretKey, items }: Rereading,
   itemIndex: ItemIndex,
   marks: Uint8Array,
   destinationOf: (row: number) => number,
-): Promise<Loose[]> {
+): Promise<Unmatched[]> {
   const pass = report.pass();
-  const loose: Loose[] = [];
+  const unmatched: Unmatched[] = [];
   let number = 0;
   for await (const piece of items()) {
     for (const { bytes, list, index } of piece) {
@@ -94,7 +101,7 @@ export async function looseDrafts(
       if (read.outcome !== 'finding' || read.draft.path === null) continue;
       const { path, startLine, type, ruleId, identity } = read.draft;
       const isCode = identity.kind === 'code' && startLine !== null;
-      loose.push({
+      unmatched.push({
         row,
         destination: destinationOf(row),
         line: startLine ?? 0,
@@ -106,5 +113,5 @@ export async function looseDrafts(
       });
     }
   }
-  return loose;
+  return unmatched;
 }

@@ -1,5 +1,6 @@
-// The refs of a report's analyses on its assets, found or made, and which of them are default ones. The first branch that is
-// claimed as default stays so; until one is claimed, the first ref that was seen stands in for it. Called by destinations.ts.
+// The refs that the analyses of a report are about, found or made, and the default ref of each
+// asset. The first branch that a report claims as the default one stays the default. Until one is
+// claimed, the first ref that was seen stands in for it. Called by destinations.ts.
 
 import type { Db } from '../../db/db.ts';
 import { present } from '../../lib/assert.ts';
@@ -26,7 +27,10 @@ export interface RefWish {
 
 type NamedRef = Pick<AssetRefRow, 'id' | 'asset_id' | 'name'>;
 
-/** An asset's default ref; `claimedName`: the branch that a report claimed as such, null while another stands in for it. */
+/**
+ * The default ref of an asset. `claimedName`: the branch that a report claimed as the default one;
+ * null while another ref stands in for it.
+ */
 interface DefaultRef {
   readonly id: string;
   readonly claimedName: string | null;
@@ -40,12 +44,12 @@ export class Refs {
     return present(this.#ids.get(`${assetId} ${branch}`), 'the ref');
   }
 
-  /** As far as it is decided. */
+  /** The default ref of an asset; undefined until it is decided. */
   defaultOf(assetId: string): DefaultRef | undefined {
     return this.#defaults.get(assetId);
   }
 
-  /** The ref of the asset whose state is shown. */
+  /** The ref whose state is shown for the asset. */
   defaultId({ assetId }: RefWish): string {
     return present(this.#defaults.get(assetId), 'the default ref').id;
   }
@@ -54,7 +58,10 @@ export class Refs {
     return this.defaultId(wish) === this.id(wish);
   }
 
-  /** The branch that stays the default one although this one was claimed as such; null: none does. */
+  /**
+   * The branch that stays the default one although the report claims this one; null: there is no
+   * such conflict.
+   */
   otherDefault(wish: RefWish): string | null {
     if (!wish.claimsDefault || this.isDefault(wish)) return null;
     return this.#defaults.get(wish.assetId)?.claimedName ?? null;
@@ -67,8 +74,9 @@ export class Refs {
 }
 
 /**
- * Finds or makes the refs, in the order of the assets' ids, so that two uploads with the same assets can't wait for each
- * other; on one asset in the given order, by which the first one claimed as default is.
+ * Finds or makes the refs in the order of the ids of their assets, so that two uploads with the
+ * same assets can't wait for each other. The refs of one asset keep the given order, which decides
+ * which one was claimed first.
  */
 export async function resolveRefs(
   slices: Slices,
@@ -98,7 +106,7 @@ async function resolveSlice(
   const tenantId = present(wishes[0], 'a wish').tenantId;
   const assetIds = [...new Set(wishes.map((wish) => wish.assetId))];
   const names = [...new Set(wishes.map((wish) => wish.branch))];
-  // Locked: another upload may be about to decide the default ref.
+  // The assets are locked: another upload may be about to decide their default refs.
   const stored = await lockDefaultRefs(tx, tenantId, assetIds);
   await insertRefs(tx, freshRefs(wishes, nowMs));
   const rows = await refsByName(tx, tenantId, assetIds, names);
@@ -108,7 +116,7 @@ async function resolveSlice(
   for (const { asset_id: assetId, id, name, claimed_default: claimed } of known) {
     defaults.set(assetId, { id, claimedName: claimed === 1 ? name : null });
   }
-  // A dry run stores no new assets, so neither their default refs: slices before this one know them.
+  // A dry run stores no new assets and so none of their default refs; earlier slices know them.
   for (const assetId of assetIds) {
     const known = before.defaultOf(assetId);
     if (known !== undefined && !defaults.has(assetId)) defaults.set(assetId, known);
@@ -132,7 +140,7 @@ async function resolveSlice(
   return { rows, defaults };
 }
 
-/** A row for each ref, whether it is known or not. */
+/** A row for each ref, whether it is stored already or not. */
 function freshRefs(wishes: readonly RefWish[], nowMs: number): AssetRefRow[] {
   const distinct = new Map(wishes.map((wish) => [`${wish.assetId} ${wish.branch}`, wish]));
   return [...distinct.values()].map(({ tenantId, assetId, branch }) => ({

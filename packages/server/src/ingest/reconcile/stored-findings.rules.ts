@@ -1,5 +1,6 @@
-// What matching and writing need to know of the stored findings of all destinations of a report, in columns: about 90 bytes each
-// with the id, however many there are, in however many scopes. Rows are numbered as they are added. Filled by match-plan.ts.
+// The stored findings of all destinations of a report, in columns: what matching and writing have
+// to know of them, in about 90 bytes each with the id, in however many scopes they are. Rows are
+// numbered in the order of `add`. Filled by match-plan.ts.
 
 import { FINDING_STATUSES, SEVERITIES } from '@muster/contract/plain';
 import { assert } from '../../lib/assert.ts';
@@ -9,7 +10,7 @@ import { EvidenceTable } from '../match/evidence-table.rules.ts';
 import type { BatchPlace } from './finding-rows.rules.ts';
 import type { FindingRow, StoredFinding, StoredSighting } from '../store/finding.queries.ts';
 
-/** Bits for a status and for a severity. With the nine flags they fill two bytes a finding, less one bit. */
+/** Bits for a status and for a severity. With the nine flags they take 15 bits of a row's state. */
 const STATUS_BITS = 3;
 const SEVERITY_BITS = 3;
 
@@ -21,7 +22,7 @@ const STATUS_MASK = 2 ** STATUS_BITS - 1;
 const SEVERITY_MASK = 2 ** SEVERITY_BITS - 1;
 const FLAGS_SHIFT = STATUS_BITS + SEVERITY_BITS;
 
-// The flags of a row's state, behind its status and its severity.
+// The flags of a row's state stand above its status and its severity.
 const FIXED = 1 << FLAGS_SHIFT;
 const BY_REPORT = FIXED << 1;
 const PRESENT = FIXED << 2;
@@ -32,28 +33,31 @@ const FOREIGN = FIXED << 6;
 const SEEN_LATER = FIXED << 7;
 const ON_DEFAULT = FIXED << 8;
 
-/** A row as it stands beside a finding of a report. */
+/** The state of a stored finding, seen from the ref and the upload in work. */
 export interface StoredState {
   readonly id: string;
   readonly status: FindingRow['status'];
   readonly severity: FindingRow['severity'];
-  /** Resolved because it was absent. */
+  /** Absence resolved it. */
   readonly isFixed: boolean;
-  /** The report's own suppression set the status. */
+  /** A suppression in a report set its status. */
   readonly isByReport: boolean;
-  /** It was seen on the ref before, present there now or not. */
+  /** It was seen on the ref before, whether it is present there now or not. */
   readonly isSighted: boolean;
-  /** It was present on the ref when last looked for. */
+  /** It was present on the ref in the last report that could tell. */
   readonly isPresent: boolean;
   /** It is known on the default ref, and the upload is about another one. */
   readonly isForeign: boolean;
-  /** An upload that arrived later has it: that one was interrupted, or this one was. What that one said of it stays. */
+  /**
+   * An upload that arrived later has it, because that one or this one was interrupted. What the
+   * later one said of the finding stays.
+   */
   readonly isSeenLater: boolean;
-  /** The upload itself created it, on another ref or before it was interrupted. */
+  /** The upload itself created it, on another ref or before an interruption. */
   readonly isCreatedHere: boolean;
 }
 
-/** The number of a status and that of a severity in one. A word that the contract doesn't know is a defect. */
+/** Status and severity as one number. A value that the contract doesn't know is a defect. */
 function packedState(status: FindingRow['status'], severity: number): number {
   const number = FINDING_STATUSES.indexOf(status);
   assert(number >= 0, 'a stored status is one of the contract');
@@ -72,8 +76,8 @@ export class StoredFindings {
   }
 
   /**
-   * `destination`: the number of the one in whose scope it is. `sighting`: on the ref that the upload is about, `onDefault`: on the
-   * default one; undefined where it was never seen there.
+   * `destination`: the number of the destination whose scope the finding is in. `sighting`: on the
+   * ref that the upload is about; `onDefault`: on the default ref. Undefined: never seen there.
    */
   add(
     destination: number,
@@ -92,7 +96,7 @@ export class StoredFindings {
     if (onDefault !== undefined && !isDefaultRef) state |= FOREIGN;
     if (onDefault?.present === true) state |= ON_DEFAULT;
     if (sighting?.lastUploadId === uploadId) state |= MINE;
-    // Ids of uploads sort by when they arrived.
+    // The ids of uploads sort by their arrival.
     if (sighting !== undefined && sighting.lastUploadId > uploadId) state |= SEEN_LATER;
     if (row.created_upload_id === uploadId) state |= CREATED_HERE;
     this.#states.push(state);
@@ -127,20 +131,21 @@ export class StoredFindings {
     return FINDING_STATUSES[this.#states.at(row) & STATUS_MASK] as FindingRow['status'];
   }
 
-  /** It was present on the ref when last looked for. */
+  /** It was present on the ref in the last report that could tell. */
   isPresent(row: number): boolean {
     return (this.#states.at(row) & PRESENT) !== 0;
   }
 
-  /** This upload has written it before it was interrupted: and it takes no further part. */
+  /** This upload wrote the finding before it was interrupted; the finding takes no further part. */
   isWritten(row: number): boolean {
     return (this.#states.at(row) & MINE) !== 0;
   }
 
   /**
-   * It may have moved: as far as is known it is still there, on the ref, or on the default one if it was never seen on the ref.
-   * What only other branches have is theirs: two of them may well have something alike. What is mended, or is another one's
-   * duplicate, goes nowhere.
+   * True when the finding may have moved: as far as is known it still exists on the ref, or on the
+   * default ref if it was never seen on the ref. A finding that only other branches have doesn't
+   * count: two branches may well have similar findings. Resolved findings and duplicates move
+   * nowhere.
    */
   mayHaveMoved(row: number): boolean {
     const state = this.#states.at(row);
@@ -149,12 +154,12 @@ export class StoredFindings {
     return (state & ((state & SIGHTED) === 0 ? ON_DEFAULT : PRESENT)) !== 0;
   }
 
-  /** Of StoredState. */
+  /** As in StoredState. */
   isSeenLater(row: number): boolean {
     return (this.#states.at(row) & SEEN_LATER) !== 0;
   }
 
-  /** Of StoredState. */
+  /** As in StoredState. */
   isCreatedHere(row: number): boolean {
     return (this.#states.at(row) & CREATED_HERE) !== 0;
   }

@@ -1,6 +1,6 @@
-// The last pass: the items again, written in batches in the order of the document, one small transaction each, which also
-// stores what the batch counted. Items that are stored already just as they were sent aren't read again. Committed
-// batches are passed over after a crash.
+// The last pass: the items are read again, in the order of the document, and written in batches.
+// Each batch is one small transaction, which also stores what the batch counted. An item that is
+// stored just as it was sent isn't parsed again. After a crash committed batches are passed over.
 
 import type { Db } from '../../db/db.ts';
 import { parseItem } from '../document/parse.decode.ts';
@@ -12,7 +12,7 @@ import {
   changeStatuses,
   insertFindingEvents,
   insertFindings,
-  noteSightings,
+  updateSightings,
   saveSightings,
   storedContents,
 } from '../store/finding.queries.ts';
@@ -24,13 +24,13 @@ import {
   contentOf,
   type Matched,
   moveOf,
-  toCompare,
+  idsToCompare,
 } from './finding-rows.rules.ts';
 import { assert } from '../../lib/assert.ts';
 import { newId } from '../../lib/ids.ts';
 import type { FindingDraft, ItemPass, Report } from '../report/report.rules.ts';
 import { extendHold, holdLease, type IngestDeps } from '../lease/lease.ts';
-import { type Matching, NO_BATCH, type Plan } from './match-plan.ts';
+import { type Matching, NO_BATCH, type MatchPlan } from './match-plan.ts';
 import type { RawHashes } from '../index/raw-hashes.rules.ts';
 import type { Warnings } from '../json/warnings.decode.ts';
 import type { StoredCounts } from './batch-counts.rules.ts';
@@ -39,35 +39,38 @@ import { DETAIL_UNREADABLE, type ReaderDefects } from '../index/reader-defects.t
 import type { UploadRow } from '../store/upload.queries.ts';
 import { insertBatch } from '../store/upload-work.queries.ts';
 
-/** Everything that was found out about an upload before its items are written. */
-export interface Judged {
+/** What was found out about an upload before its items are written. */
+export interface PlannedReport {
   readonly report: Report;
   readonly itemIndex: ItemIndex;
-  readonly plan: Plan;
+  readonly plan: MatchPlan;
   readonly raws: RawHashes;
   readonly secretKey: Buffer;
-  /** Batches that an earlier try wrote. */
+  /** The batches that an earlier try wrote. */
   readonly committed: ReadonlyMap<number, string>;
 }
 
-/** Where the items of a report go, in order; `itemsDone`: items of the document up to here. */
+/**
+ * Takes the items of a report, in order. `itemsDone`: the number of items of the document up to
+ * here.
+ */
 export interface Sink {
   add(batch: number, item: Matched, itemsDone: number): Promise<void>;
   end(itemsDone: number): Promise<void>;
 }
 
 /**
- * Hands the items that `pieces` brings, which are those of the itemIndex in the same order, to `sink`. Returns what reading
- * their details had to tolerate.
+ * Hands items to `sink`. `pieces` brings the items of the item index in the same order. Returns the
+ * warnings of reading the details of the items.
  */
 export async function readItems(
-  judged: Judged,
+  planned: PlannedReport,
   pieces: AsyncIterable<readonly ScannedItem[]>,
   sink: Sink,
   defects: ReaderDefects,
 ): Promise<Warnings> {
-  const { itemIndex, plan, committed } = judged;
-  const pass = judged.report.pass();
+  const { itemIndex, plan, committed } = planned;
+  const pass = planned.report.pass();
   let number = 0;
   for await (const items of pieces) {
     for (const item of items) {
@@ -76,7 +79,7 @@ export async function readItems(
       if (row === NO_ROW) continue;
       const batch = plan.batchOf(row);
       if (batch === NO_BATCH) continue;
-      const matched = matchedItem(judged, pass, item, row, committed.has(batch), defects);
+      const matched = matchedItem(planned, pass, item, row, committed.has(batch), defects);
       if (!committed.has(batch)) await sink.add(batch, matched, number);
     }
   }
@@ -84,9 +87,12 @@ export async function readItems(
   return pass.warnings;
 }
 
-/** One item beside the stored finding that it is. `isWritten`: an earlier try wrote it; it is read for its warnings. */
+/**
+ * One item beside the stored finding that it was matched with. `isWritten`: an earlier try wrote
+ * the item, and it is read for its warnings alone.
+ */
 function matchedItem(
-  { itemIndex, plan, raws, secretKey }: Judged,
+  { itemIndex, plan, raws, secretKey }: PlannedReport,
   pass: ItemPass,
   item: ScannedItem,
   row: number,
@@ -94,40 +100,43 @@ function matchedItem(
   defects: ReaderDefects,
 ): Matched {
   const { evidence } = itemIndex;
-  const matching = plan.of(row);
+  const matching = plan.matchingOf(row);
   const suppressed = itemIndex.isSuppressed(row);
   const { place } = matching.destination;
   const common = { place, suppressed, by: matching.by };
   assert(item.bytes !== null, 'an item that was read before has its bytes');
-  const raw = itemIndex.tellsAll(row) ? raws.of(item.list, item.bytes) : null;
+  const raw = itemIndex.isKnownByBytes(row) ? raws.of(item.list, item.bytes) : null;
   if (!isWritten && isStoredAsSent(itemIndex, row, raw, matching)) {
     const state = matching.stored.at(matching.row as number);
     const stored: Compared = { state, sameEvidence: true };
     return { ...common, stored, content: null, evidence: Buffer.alloc(0) };
   }
-  // The first pass has noted everything but what the details had to tolerate.
+  // The first pass has the warnings of everything but the details.
   const value = parseItem(item.bytes);
   const read = pass.warnings.quietly(() => pass.read(value, item.list, item.index));
   assert(read.outcome === 'finding', 'an item reads the same in every pass');
   const before = pass.warnings.taken;
   const content = readContent(read.draft, pass.warnings, defects);
-  // An item that had something to tell is read in every upload, so that every receipt tells it.
-  const told = pass.warnings.taken === before ? raw : null;
-  const packed = evidence.pack(row, told, movedOf(read.draft, secretKey));
+  // An item with warnings is read in every upload, so that every receipt tells them.
+  const storedRaw = pass.warnings.taken === before ? raw : null;
+  const packed = evidence.pack(row, storedRaw, movedOf(read.draft, secretKey));
   if (matching.row === null) return { ...common, stored: null, content, evidence: packed };
   const { stored, row: storedRow } = matching;
   const compared: Compared = {
     state: stored.at(storedRow),
     sameEvidence:
       evidence.isSameIdentity(row, stored.evidence, storedRow) &&
-      (told === null
+      (storedRaw === null
         ? !stored.evidence.has(storedRow, RAW)
-        : stored.evidence.isHash(storedRow, RAW, told)),
+        : stored.evidence.isHash(storedRow, RAW, storedRaw)),
   };
   return { ...common, stored: compared, content, evidence: packed };
 }
 
-/** With what the finding page shows; without it where reading that fails: by now the item is counted as a finding. */
+/**
+ * The content with what the finding page shows. When that can't be read the content goes without
+ * it, because the item is counted as a finding already.
+ */
 function readContent(draft: FindingDraft, warnings: Warnings, defects: ReaderDefects): Content {
   try {
     return contentOf(draft);
@@ -139,7 +148,10 @@ function readContent(draft: FindingDraft, warnings: Warnings, defects: ReaderDef
   }
 }
 
-/** The bytes are those that were stored last time, and read the same; only the time changes. */
+/**
+ * True when the item has the bytes that were stored last time, reads the same, and leaves the
+ * status: then only the time changes.
+ */
 function isStoredAsSent(
   itemIndex: ItemIndex,
   row: number,
@@ -159,17 +171,18 @@ export async function rowsOf(
   newId: () => string,
 ): Promise<BatchRows> {
   const tenantId = items[0]?.place.tenantId ?? '';
-  const contents = await storedContents(db, tenantId, toCompare(items));
+  const contents = await storedContents(db, tenantId, idsToCompare(items));
   return batchRows(items, contents, newId);
 }
 
 /**
- * Batches under way at once: one that is written, one that waits at the writer, one whose commit is on its way back.
- * They commit one after the other; a gap that a failure leaves is found by the next claim.
+ * The most batches under way at once: one is written, one waits at the writer, the commit of one is
+ * on its way back. Batches commit one after the other; the next claim finds a gap that a failure
+ * leaves.
  */
 const BATCHES_IN_FLIGHT = 3;
 
-/** Collects items into batches and writes them, a few at a time. */
+/** Collects items into batches and writes the batches, a few at a time. */
 export class BatchWriter implements Sink {
   readonly #deps: IngestDeps;
   readonly #upload: UploadRow;
@@ -203,7 +216,7 @@ export class BatchWriter implements Sink {
     if (this.#inFlight.size >= BATCHES_IN_FLIGHT) await Promise.race(this.#inFlight);
     const writing = writeBatch(this.#deps, this.#upload, this.#batch, rows, itemsDone);
     this.#inFlight.add(writing);
-    // A failure is thrown by the next race or by the last wait; this only keeps the set small.
+    // The next race or the last wait throws a failure; this only keeps the set small.
     writing.then(
       () => this.#inFlight.delete(writing),
       () => {},
@@ -238,13 +251,14 @@ async function writeBatch(
         changeFindings(tx, rows.changed, rows.changedDetails),
         changeStatuses(tx, tenantId, rows.statuses, nowMs),
         saveSightings(tx, rows.sighted),
-        noteSightings(tx, rows.seenAgain),
+        updateSightings(tx, rows.seenAgain),
         insertFindingEvents(tx, rows.events),
         insertBatch(tx, upload, batch, countsText(rows)),
       ]);
     });
   } catch (error) {
-    // The guard refuses a batch of an upload that isn't ours any more: this says which it was.
+    // The guard refuses the batch of an upload that this worker no longer holds: holdLease tells
+    // whether that was the reason.
     await holdLease(deps, deps.database.tenant(tenantId), upload, {});
     throw error;
   }

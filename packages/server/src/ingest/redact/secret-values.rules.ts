@@ -169,7 +169,8 @@ const SAYS_LITTLE = /^(?:true|false|yes|no|none|unknown|valid|invalid|active|ina
 
 /**
  * The words of credentials, for names that are reduced to lower-case letters (`db_password` and
- * `dbpassword`). In a finding of a secret a name need not be spelled out to tell one (`passw0rd`, `authValue`).
+ * `dbpassword`). In a finding of a secret a name need not be spelled out to tell one (`passw0rd`,
+ * `authValue`).
  */
 const CREDENTIAL = new RegExp(`${CREDENTIAL_WORDS}|passw|auth(?!or)`);
 

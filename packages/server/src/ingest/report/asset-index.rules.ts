@@ -1,6 +1,7 @@
-// The first pass over the assets that a CTIS report lists: each is usable, and then a row by what it is known by, or
-// rejected; and the report's own ids, by which findings, relationships and endpoints refer to them, kept as hashes. A later
-// pass makes the drafts (assets.ts). Filled by reading.ts, asked by ctis/targets.decode.ts.
+// The first pass over the assets that a report lists: each entry becomes a row by the name of its
+// asset, or is rejected. The ids that the report itself gives are kept as hashes, because findings,
+// relationships and endpoints refer to assets by them. assets.ts reads the entries again and makes
+// the drafts. Filled by reading.ts, asked by ctis/targets.decode.ts.
 
 import { GrowingInts } from '../../lib/growing-ints.ts';
 import type { AssetNames } from './asset-names.rules.ts';
@@ -14,15 +15,15 @@ import { objectOf, stringOf } from '../json/json.decode.ts';
 const REJECTED = -1;
 
 export class AssetIndex extends ListIndex {
-  /** What the entries' ids had to be tolerated for, which is told behind the rest. */
+  /** The warnings about ids of entries; the receipt tells them behind the others. */
   readonly idWarnings = new Warnings();
   readonly names: AssetNames;
   /** True when an id names two assets: a finding that refers to it may be about either. */
   isAmbiguous = false;
   readonly #ids = new HashedTexts();
-  /** Of each id the row that it means. */
+  /** The row that each id means. */
   readonly #meanings = new GrowingInts();
-  /** Some entry was too deep or too large to be read: what its id is isn't known. */
+  /** True when an entry was too deep or too large to be read: its id is unknown. */
   #hasUnread = false;
 
   /** `names` are those of the report. */
@@ -31,7 +32,7 @@ export class AssetIndex extends ListIndex {
     this.names = names;
   }
 
-  /** Takes in the next entry; `pointer` is where it stands. */
+  /** Takes in the next entry; `pointer` is its place. */
   take(entry: AssetEntry, pointer: string): void {
     const row = this.names.add(entry);
     this.accept(row);
@@ -44,7 +45,9 @@ export class AssetIndex extends ListIndex {
     this.idWarnings.warn(`${pointer}/id`, 'asset_id_repeated', detail);
   }
 
-  /** Findings may refer to what was rejected, too: they are about no other asset. */
+  /**
+   * The id of a rejected asset is kept, too: a finding that refers to it is about no other asset.
+   */
   override reject(rejection: Located, value: unknown): void {
     super.reject(rejection, value);
     if (value === undefined) this.#hasUnread = true;
@@ -52,7 +55,7 @@ export class AssetIndex extends ListIndex {
     if (ref !== undefined) this.#mean(ref, REJECTED);
   }
 
-  /** The row that an id means, from now on if it meant none. */
+  /** The row that an id means; an id that means none gets this row. */
   #mean(ref: string, row: number): number {
     const number = this.#ids.add(ref);
     if (number === this.#meanings.length) this.#meanings.push(row);
@@ -66,7 +69,7 @@ export class AssetIndex extends ListIndex {
     return row === REJECTED ? null : row;
   }
 
-  /** Whether an id means an asset that was rejected, or may mean one that wasn't even read. */
+  /** True when an id means an asset that was rejected, or may mean one that wasn't even read. */
   isRejectedRef(ref: string): boolean {
     const meaning = this.#meaning(ref);
     return meaning === REJECTED || (meaning === null && this.#hasUnread);
@@ -78,14 +81,17 @@ export class AssetIndex extends ListIndex {
   }
 }
 
-/** Those of a report with these assets, before any entry was taken in. */
+/** The empty indexes of a report with these assets. */
 export const newListIndexes = (names: AssetNames): ListIndexes => ({
   assets: new AssetIndex(names),
   relationships: new KeyedIndex(({ from, to, type }) => `${from} ${to} ${type}`),
   endpoints: new KeyedIndex(({ asset, identity }) => `${asset} ${identity}`),
 });
 
-/** A report of a format that has no lists beside its findings: it is known as soon as its envelope was read. */
+/**
+ * The states of a report whose format has no lists beside the findings: it is known as soon as its
+ * envelope was read.
+ */
 export function findingsAlone(lists: readonly string[], report: Report): OpenReport {
   const { assets, relationships, endpoints } = report.listIndexes;
   const known = {

@@ -1,7 +1,7 @@
-// The assets of a report, each a row by what it is known by wherever it is named: in its list, by a finding, an endpoint, a
-// run or the sender. Kept as numbers and short texts outside of the heap, about 70 bytes an asset. Filled by the readers
-// of reports, in the order in which they come to know of assets; the rows of findings, relationships and endpoints are
-// indexes into it.
+// The assets of a report: each is one row by its normalised name, wherever the report names it: in
+// its list, in a finding, an endpoint or a run, or beside the document. Readers of reports add
+// assets as they meet them, and everything that is about an asset keeps its row. Rows are numbers
+// and short texts outside of the heap, about 70 bytes an asset.
 
 import { ASSET_KINDS, type AssetKind, limits } from '@muster/contract/plain';
 import { GrowingInts } from '../../lib/growing-ints.ts';
@@ -19,13 +19,13 @@ export interface NamedAsset {
   readonly value: string;
 }
 
-/** An asset by a value as it was sent; null when that names nothing. */
+/** The asset that a value names as it was sent; null when it names nothing. */
 export function namedAsset(kind: AssetKind, value: string, warnings: Warnings): NamedAsset | null {
   const normal = normaliseAsset(kind, warnings.text(value, limits.pathCharsMax));
   return normal === null ? null : { kind: normal.kind, value: normal.value };
 }
 
-/** What an asset is known by, as it is stored: assets that agree in this are one. */
+/** The stored identity of an asset: assets that agree in it are one. */
 export interface AssetIdentity {
   readonly kind_class: string;
   readonly value: string;
@@ -46,17 +46,20 @@ export class AssetNames {
   readonly #kinds = new GrowingInts();
   readonly #bytesMax: number;
 
-  /** `bytesMax`: of all values together. */
+  /** `bytesMax`: the bound of all values together. */
   constructor(bytesMax: number = limits.assetNamesBytesMax) {
     this.#bytesMax = bytesMax;
   }
 
-  /** How many rows there are. */
+  /** The number of rows. */
   get length(): number {
     return this.#values.length;
   }
 
-  /** The row of an asset, and a new one for a new asset. Throws DocumentFault when they are too many to be held. */
+  /**
+   * The row of an asset; a new asset gets a new row. Throws DocumentFault when the values are too
+   * large to be held.
+   */
   add(asset: NamedAsset): number {
     const identity = identityOf(asset);
     const row = this.#keys.add(identityKey(identity));
@@ -68,18 +71,23 @@ export class AssetNames {
     throw new DocumentFault(detail, 'size');
   }
 
-  /** The row of an asset; null for one that isn't there. */
+  /** The row of an asset; null when it has none. */
   find(asset: NamedAsset): number | null {
     return this.#keys.find(identityKey(identityOf(asset)));
   }
 
-  /** The asset of a row, of the kind that it was first said to be. A long value comes as it is stored. */
+  /**
+   * The asset of a row, with the kind under which it was added first. A long value comes as it is
+   * stored.
+   */
   at(row: number): NamedAsset {
     return { kind: ASSET_KINDS[this.#kinds.at(row)] as AssetKind, value: this.#values.at(row) };
   }
 }
 
-/** Reports that name no asset land on the runner's own default asset, and merge with nobody else's. */
+/**
+ * The asset of findings that name none: the runner's own, so that they merge with nobody else's.
+ */
 export const fallbackAsset = (upload: UploadRow): NamedAsset => ({
   kind: 'unclassified',
   value: `runner:${upload.runner_id}`,

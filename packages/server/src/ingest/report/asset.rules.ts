@@ -1,12 +1,15 @@
-// Names of assets to one form each (CTIS §4.3, server table): what names the same thing gets the
-// same value in the same class, whatever scheme, case, port or trailing slash it was written with.
-// Pure and total: odd input is cleaned, blank input is null, and normalising twice changes nothing.
-// Called by both readers and by operators' routes.
+// The name of an asset becomes its one normalised form (CTIS §4.3, server table): names of the same
+// thing get the same value in the same class, whatever scheme, case, port or trailing slash they
+// were written with. Pure and total: odd input is cleaned, blank input is null, and normalising
+// twice changes nothing.
 
 import { type AssetKind, limits } from '@muster/contract/plain';
 
 export interface NormalAsset {
-  /** Corrected where the value contradicts it: an IP address sent as domain, and the reverse. */
+  /**
+   * The kind that fits the value: an IP address that was sent as a domain is corrected, and the
+   * reverse.
+   */
   readonly kind: AssetKind;
   /** Kinds of one class share their values: an asset is (tenant, kindClass, value). */
   readonly kindClass: string;
@@ -51,7 +54,7 @@ export function normaliseAsset(kind: AssetKind, value: string): NormalAsset | nu
     .trim();
   if (cleaned === '') return null;
   let named = { kind, value: cleaned };
-  // What is stripped may bare more of the same ("https://https://…"): until nothing changes.
+  // Stripping may bare more of the same ("https://https://…"), so it goes on until nothing changes.
   for (let pass = 0; pass < PASSES_MAX; pass += 1) {
     const next = byKind(named.kind, named.value);
     const isSame = next.value === named.value && next.kind === named.kind;
@@ -62,7 +65,10 @@ export function normaliseAsset(kind: AssetKind, value: string): NormalAsset | nu
   return { ...named, kindClass: kindClassOf(named.kind, named.value) };
 }
 
-/** The class of a kind; a service that is a web address is the web asset of that address. `value` is normalised. */
+/**
+ * The class of a kind; a service that is a web address is the web asset of that address. `value` is
+ * normalised.
+ */
 export function kindClassOf(kind: AssetKind, value: string): string {
   if (CLASSES[kind] === 'service' && /^https?:\/\//.test(value)) return 'web';
   return CLASSES[kind] ?? kind;
@@ -113,7 +119,7 @@ function byKind(kind: AssetKind, text: string): { kind: AssetKind; value: string
   }
 }
 
-/** Scheme, credentials, port and path go; an address and a name correct each other's kind. */
+/** Strips scheme, credentials, port and path; an address and a name correct each other's kind. */
 function host(kind: AssetKind, text: string): { kind: AssetKind; value: string } {
   const bare = hostOf(text);
   const address = ipAddress(bare);
@@ -135,7 +141,7 @@ function hostOf(text: string): string {
 }
 
 /**
- * Canonical text of an IPv4 or IPv6 address; IPv4 inside IPv6 comes out as IPv4; null when it is
+ * The canonical text of an IPv4 or IPv6 address, an IPv4 address inside IPv6 as IPv4; null: it is
  * neither.
  */
 export function ipAddress(text: string): string | null {
@@ -158,7 +164,8 @@ export function ipAddress(text: string): string | null {
 }
 
 /**
- * Scheme and host lower-case, default port, credentials, query, fragment and trailing slashes gone.
+ * Makes scheme and host lower-case; strips default port, credentials, query, fragment and trailing
+ * slashes.
  */
 function webAddress(text: string): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
@@ -170,7 +177,7 @@ function webAddress(text: string): string {
   return hasScheme ? `${url.protocol}//${url.host}${path}` : `${url.host}${path}`;
 }
 
-/** `host:port/proto` and its spellings → `host:port:proto`, tcp where none is said. */
+/** `host:port/proto` and its spellings → `host:port:proto`; tcp when none is said. */
 function servicePort(text: string): string {
   const found = /^(\[[^\]]+\]|[^:\s/]+):(\d{1,5})(?:[/:]([a-z]{2,8}))?$/i.exec(text);
   if (found === null) return text;
@@ -180,7 +187,7 @@ function servicePort(text: string): string {
   return `${shown}:${Number(found[2])}:${(found[3] ?? 'tcp').toLowerCase()}`;
 }
 
-/** https, ssh, scp and bare forms of a repository are one: `github.com/org/repo`. */
+/** The https, ssh, scp and bare forms of a repository are one: `github.com/org/repo`. */
 function repository(text: string): string {
   let rest = text.toLowerCase().replaceAll('\\', '/');
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//.test(rest);
@@ -236,8 +243,8 @@ function network(text: string): string {
 }
 
 /**
- * `s3://bucket/key`, `https://bucket.s3.eu-1.amazonaws.com/key` → `bucket`; other storage is
- * lower-cased.
+ * `s3://bucket/key`, `https://bucket.s3.eu-1.amazonaws.com/key` → `bucket`; other storage in lower
+ * case.
  */
 function bucket(text: string): string {
   const lower = text.toLowerCase();

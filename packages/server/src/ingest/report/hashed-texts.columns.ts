@@ -1,27 +1,30 @@
-// Texts that are told apart by their hashes alone, numbered in the order in which they came: about 24 bytes each, outside of
-// the heap, however long they are. For what a report names and refers to, so that a million names are no matter of memory.
-// Used by component-names.rules.ts and by the listIndexes of lists.
+// Numbers texts in the order in which they come, and tells them apart by their hashes alone: about
+// 24 bytes each, outside of the heap, however long the texts are. The texts are the names and
+// references of a report, so that a million of them fit into memory.
 
 import { hash } from 'node:crypto';
 import { GrowingInts } from '../../lib/growing-ints.ts';
 
-/** 96 bits: nobody finds two texts with the same ones, and who did would mix up two entries of a report of his own. */
+/**
+ * 96 bits: nobody finds two texts with equal hashes, and whoever did would only mix up two entries
+ * of a report of their own.
+ */
 const WORDS = 3;
 
 const NONE = -1;
 
 export class HashedTexts {
-  /** Of each text its hash, and the next text in its chain. */
+  /** The hash of each text; then the next text in its chain. */
   readonly #words = new GrowingInts();
   readonly #next = new GrowingInts();
   #heads = new Int32Array(1024).fill(NONE);
 
-  /** How many texts there are: the number of the next one. */
+  /** The number of texts, which is the number of the next one. */
   get length(): number {
     return this.#next.length;
   }
 
-  /** The number of a text; null where it was never added. */
+  /** The number of a text; null when it was never added. */
   find(text: string): number | null {
     const found = this.#find(wordsOf(text));
     return found === NONE ? null : found;
@@ -72,7 +75,7 @@ export class HashedTexts {
 function wordsOf(text: string): number[] {
   // UTF-8 has one U+FFFD for all lone surrogates, which would make one text of several.
   const data = text.isWellFormed() ? text : Buffer.from(text, 'utf16le');
-  // By way of a text of single bytes, as in evidence.rules.ts: half of the time.
+  // By way of a text of single bytes, as in evidence.rules.ts: it takes half of the time.
   const digest = Buffer.from(hash('sha256', data, 'binary'), 'latin1');
   return [digest.readInt32LE(0), digest.readInt32LE(4), digest.readInt32LE(8)];
 }

@@ -1,5 +1,5 @@
-// Texts that rows are looked up by, as they are stored: bounded, because an index of a database is. Called by envelope.ts and
-// for components.
+// A text that rows are looked up by becomes the text that is stored: bounded, because the index of
+// a database is. Different texts stay different.
 
 import { hash } from 'node:crypto';
 import { cut } from '../../lib/text.ts';
@@ -7,7 +7,10 @@ import { cut } from '../../lib/text.ts';
 /** Bytes of a value that is looked up: an index entry of PostgreSQL holds about 2700. */
 const INDEXED_BYTES_MAX = 1024;
 
-/** A text that is too long to be indexed keeps its beginning; a digest of the whole keeps it distinct. */
+/**
+ * The text itself; of a longer one the beginning, and a digest of the whole, which keeps it
+ * distinct.
+ */
 export function indexable(text: string): string {
   if (Buffer.byteLength(text) <= INDEXED_BYTES_MAX) return text;
   return `${cut(text, 200)}…${hash('sha256', text, 'hex')}`;

@@ -1,6 +1,6 @@
-// The first pass over a list of a report beside its findings (assets, dependencies, relationships, endpoints): each entry is
-// usable, and then something that is known by a number, its row, or rejected. What is kept are numbers, and no drafts,
-// which a later pass makes again. Filled by entries.ts.
+// The first pass over a list of a report beside its findings (assets, dependencies, relationships,
+// endpoints): each entry becomes a row, shared with entries that mean the same thing, or is
+// rejected. Only numbers are kept, and no drafts: a later pass makes those. Filled by entries.ts.
 
 import { limits } from '@muster/contract/plain';
 import { GrowingInts } from '../../lib/growing-ints.ts';
@@ -8,22 +8,25 @@ import { type Located, Warnings } from '../json/warnings.decode.ts';
 import { HashedTexts } from './hashed-texts.columns.ts';
 import { rejectedItemText } from '../redact/rejected-item.rules.ts';
 
-/** A rejection with the text of its item, masked and cut; null for items that weren't read. */
+/** A rejection with the text of its item, masked and cut; null for an item that wasn't read. */
 export interface RejectedItem extends Located {
   readonly item: string | null;
 }
 
-/** `rowOf` for entries without a row. */
+/** The row of an entry that was rejected. */
 const NO_ROW = -1;
 
-/** What became of the entries of one list, numbered in the order in which they were taken in. */
+/** What became of the entries of one list; entries are numbered in the order in which they came. */
 export class ListIndex {
-  /** What reading the entries had to tolerate. */
+  /** The warnings of reading the entries. */
   readonly warnings = new Warnings();
   rejected = 0;
-  /** How many rows there are. */
+  /** The number of rows. */
   rows = 0;
-  /** The first limits.uploadRejectionsMax, which may stay to be looked at; of the others only how many there are, by code. */
+  /**
+   * The first limits.uploadRejectionsMax, which may be stored for operators; the others are only
+   * counted, by code.
+   */
   readonly rejections: RejectedItem[] = [];
   readonly moreByCode = new Map<string, number>();
   readonly #rowOf = new GrowingInts();
@@ -36,13 +39,16 @@ export class ListIndex {
     return this.received - this.rejected;
   }
 
-  /** Takes in the next entry, which is of this row: rows begin with 0, and a new one is the next number. */
+  /** Takes in the next entry with its row. Rows begin with 0, and a new row is the next number. */
   accept(row: number): void {
     if (row === this.rows) this.rows += 1;
     this.#rowOf.push(row);
   }
 
-  /** Takes in the next entry, which can't be used; `value` as it was sent, `undefined` where it wasn't read. */
+  /**
+   * Takes in the next entry, which can't be used. `value` is the entry as it was sent; `undefined`:
+   * it wasn't read.
+   */
   reject(rejection: Located, value: unknown): void {
     this.#rowOf.push(NO_ROW);
     this.rejected += 1;
@@ -62,10 +68,10 @@ export class ListIndex {
   }
 }
 
-/** One that takes entries in as its list has them; `pointer` is where an entry stands. */
+/** An index that takes in the entries of its list; `pointer` is the place of an entry. */
 export type EntryIndex<T> = ListIndex & { take(entry: T, pointer: string): void };
 
-/** Of a list whose entries are the same by a text: equal ones have one row. */
+/** The index of a list whose entries have a key: entries with equal keys share a row. */
 export class KeyedIndex<T> extends ListIndex {
   readonly #keys = new HashedTexts();
   readonly #keyOf: (entry: T) => string;

@@ -1,7 +1,8 @@
-// What a reader makes of a report: first its envelope, then, entry by entry, the lists beside its findings, then, item by item,
-// an outcome, in as many passes as are asked for. Readers (sarif.decode.ts, ctis.decode.ts) are pure: same bytes, same drafts, in the order of the
-// document. Whatever can't be used becomes a located rejection; one bad item never takes its neighbours along. The ingest
-// story (ingest.ts) resolves assets, matches drafts with stored findings and writes them.
+// The neutral model of a report that every format is read into. A reader opens the envelope, then
+// takes the lists beside the findings entry by entry, then gives each item its outcome, in as many
+// passes as are asked for. Readers are pure: the same bytes give the same drafts in the same order.
+// An entry or item that can't be used becomes a rejection with its place; one bad item never takes
+// its neighbours along.
 
 import type { AssetKind, FindingType, Receipt, Severity } from '@muster/contract';
 import type { AssetNames, NamedAsset } from './asset-names.rules.ts';
@@ -10,7 +11,9 @@ import type { EntryIndex, KeyedIndex } from './list-index.rules.ts';
 import type { Located, Warnings } from '../json/warnings.decode.ts';
 import type { UploadRun } from '@muster/contract/plain';
 
-/** What the sender said beside the document (query parameters or X-Muster-* headers, contract §5). */
+/**
+ * What the sender said beside the document: query parameters or X-Muster-* headers (contract §5).
+ */
 export interface UploadContext {
   readonly repositoryUrl?: string;
   readonly asset?: string;
@@ -24,13 +27,13 @@ export interface UploadContext {
   readonly coverage?: 'full' | 'partial';
   /** Names of parameters and headers of ours that mean nothing. */
   readonly unknown?: readonly string[];
-  /** What the media type of the body said on a route that takes several formats, where it ends in `+json`. */
+  /** The media type of the body, if it ends in `+json` and the route takes several formats. */
   readonly mediaType?: string;
   /** The scans that the upload may have been made for, as they stood when it arrived. */
   readonly scans?: readonly ScanContext[];
-  /** It stands for a scan that ended without findings and without a report (place-clean-scan.ts). */
+  /** The upload stands for a scan that ended without findings and report (place-clean-scan.ts). */
   readonly cleanScan?: true;
-  /** Only to tell what would become of the report (/ingest/validate): nothing of it is applied. */
+  /** A dry run (/ingest/validate): nothing of the report is applied. */
   readonly dryRun?: true;
 }
 
@@ -38,9 +41,12 @@ export interface UploadContext {
 export interface ScanContext {
   readonly commandId: string;
   readonly scanner: string;
-  /** The upload names it (`X-OpenCTEM-Command-ID`); else it is one that the runner held. */
+  /** The upload names the command (`X-OpenCTEM-Command-ID`); else the runner held it. */
   readonly isNamed: boolean;
-  /** It looks at a part of its asset, or for a part of what there is: nothing tells that it covers what others did. */
+  /**
+   * The scan looks at a part of its asset, or for a part of what there is: nothing tells that it
+   * covers what other scans did.
+   */
   readonly isNarrowed: boolean;
   readonly said: Pick<
     UploadContext,
@@ -55,29 +61,43 @@ export interface ScanContext {
   >;
 }
 
-/** A CTIS asset as a report lists it. */
+/** An asset as the list of a report has it. */
 export interface AssetEntry extends NamedAsset {
-  /** The report's own id for it (CTIS `asset.id`), uncut, by which findings refer to it; stored nowhere. */
+  /**
+   * The id that the report gives the asset (CTIS `asset.id`), uncut; findings refer to it. It is
+   * stored nowhere.
+   */
   readonly ref: string | null;
   readonly name: string | null;
   readonly criticality: string | null;
-  /** Everything else the report said of it, as it is stored. Made when asked for, as `document` of a dependency is. */
+  /**
+   * Everything else that the report said of the asset, as it is stored. Made when asked for, like
+   * the `document` of a dependency.
+   */
   readonly attributes: () => Readonly<Record<string, unknown>>;
 }
 
-/** One analysis: what one tool looked at, in one category, on one ref. Absence is judged per analysis. */
+/**
+ * One analysis: what one tool looked at, in one category, on one ref. Absence is judged per
+ * analysis.
+ */
 export interface AnalysisDraft {
-  /** Tool family: lower-case driver name, trimmed; what matching is scoped by. */
+  /** The tool family, a part of the scope: the driver's name in lower case, trimmed. */
   readonly tool: string;
   readonly toolName: string;
   readonly toolVersion: string | null;
-  /** `automationDetails.id` up to its last `/`, or the sender's `category`; '' when there is none. */
+  /**
+   * `automationDetails.id` up to its last `/`, or the sender's `category`; '' when there is none.
+   */
   readonly category: string;
-  /** Index into `assets` when the analysis as a whole names one asset (SARIF), else null (CTIS: per finding). */
+  /**
+   * Index into `assets` when the whole analysis is about one asset (SARIF); null: findings name
+   * theirs (CTIS).
+   */
   readonly asset: number | null;
   /** The command that this was made for, if any. */
   readonly commandId: string | null;
-  /** What that command calls the scanner, in lower case, if it says so. */
+  /** The name of the scanner in that command, in lower case, if the command has one. */
   readonly scanner?: string;
   /** '' = the asset's unnamed ref. */
   readonly branch: string;
@@ -85,26 +105,29 @@ export interface AnalysisDraft {
   readonly commitSha: string | null;
   readonly coverage: 'full' | 'partial';
   /**
-   * False when the producer says that the run failed (`executionSuccessful: false`, a signal, error notifications), and when
-   * what says so can't be read.
+   * False when the producer says that the run failed (`executionSuccessful: false`, a signal, error
+   * notifications), and when that can't be read.
    */
   readonly succeeded: boolean;
   /**
-   * False when the item list was absent or null, or nothing tells for sure whose items it lists: then nothing may be
-   * concluded from what isn't there.
+   * False when the list of items was absent or null, or when nothing tells for sure whose items it
+   * lists: then absence from the list means nothing.
    */
   readonly listed: boolean;
 }
 
-/** Which recipe of identity fits; each has its own content fields (evidence.rules.ts). */
+/** The recipe of identity that fits; each has its own content fields (evidence.rules.ts). */
 export type IdentityKind = 'code' | 'component' | 'secret' | 'web' | 'network' | 'resource';
 
-/** One usable finding. Texts are bounded and cleaned (NUL, lone surrogates), paths relative and normalised. */
+/**
+ * One usable finding. Texts are bounded and cleaned (NUL, lone surrogates), paths relative and
+ * normalised.
+ */
 export interface FindingDraft {
   readonly pointer: string;
   /** Index into `analyses`. */
   readonly analysis: number;
-  /** Index into `assets`; null: the upload's fallback asset. */
+  /** Index into `assets`; null: the fallback asset of the upload. */
   readonly asset: number | null;
   readonly type: FindingType;
   readonly ruleId: string;
@@ -116,17 +139,23 @@ export interface FindingDraft {
   /** Bytes, else characters, before it in its file, where the report counts so. */
   readonly startOffset?: number;
   readonly message: string;
-  /** The producer's stable fingerprints: name → value; empty, placeholder and non-text values are left out. */
+  /**
+   * The producer's stable fingerprints: name → value; empty, placeholder and non-text values are
+   * left out.
+   */
   readonly fingerprints: Readonly<Record<string, string>>;
-  /** The one fingerprint a producer would ask `/ingest/check` about (CTIS `fingerprint`), as sent. */
+  /**
+   * The one fingerprint that a producer asks `/ingest/check` about (CTIS `fingerprint`), as sent.
+   */
   readonly baseFingerprint: string | null;
   readonly identity: {
     readonly kind: IdentityKind;
     /**
-     * What the defect is, without any line number: code: [snippet or context, logical location, vulnerability id];
+     * What the defect is, without any line number. By kind:
+     * code: [snippet or context, logical location, vulnerability id];
      * component: [purl without version or ecosystem/name, vulnerability id, manifest path];
      * secret: [the raw value or snippet: hashed with a key, stored nowhere];
-     * web: [method, host and path template, parameter, and the place in the code where there is one];
+     * web: [method, host and path template, parameter, and the place in the code if there is one];
      * network: [host, port/protocol, vulnerability id]; resource: [type, name].
      * Never empty as a whole: with nothing better it is the message.
      */
@@ -135,24 +164,24 @@ export interface FindingDraft {
     readonly isSaid?: boolean;
   };
   /**
-   * What tells equal items from similar ones beside place and message: ends of regions, further places, ways, versions. It
-   * isn't what the finding is known by. Made when asked for, as `detail` is.
+   * What tells equal items from similar ones beside place and message: ends of regions, further
+   * places, ways, versions. It is no part of the identity. Made when asked for, like `detail`.
    */
   readonly also?: () => readonly string[];
   /** True when the report's own suppression is accepted (SARIF §3.35, CTIS `suppression`). */
   readonly suppressed: boolean;
-  /** When that ends, in milliseconds UTC; absent: it has no end. Whether it has ended is `isSuppressedAt`'s to say. */
+  /** The end of the suppression, in milliseconds UTC; absent: no end (see `isSuppressedAt`). */
   readonly suppressedUntil?: number;
   /**
-   * What the finding page shows beside the columns; stored as JSON. Secrets are masked in it. Made when asked for: the
-   * pass that only judges and matches has no use for it.
+   * What the finding page shows beside the columns, stored as JSON; its secrets are masked. Made
+   * when asked for: the pass that judges and matches has no use for it.
    */
   readonly detail: () => Readonly<Record<string, unknown>>;
 }
 
 /**
- * True when the report's own suppression is in force at a time. That is the time at which the upload arrived, so that
- * reading it again gives the same.
+ * True when the report's own suppression is in force at a time. Ask for the time at which the
+ * upload arrived, so that a second reading gives the same.
  */
 export function isSuppressedAt(draft: FindingDraft, timeMs: number): boolean {
   return (
@@ -160,25 +189,25 @@ export function isSuppressedAt(draft: FindingDraft, timeMs: number): boolean {
   );
 }
 
-/** The outcome of one item of the document, in its order. */
+/** The outcome of one item; items keep the order of the document. */
 export type Item =
   | { readonly outcome: 'finding'; readonly draft: FindingDraft }
   | { readonly outcome: 'not_problem'; readonly pointer: string; readonly reason: string }
   | { readonly outcome: 'rejected'; readonly rejection: Located };
 
-/** A CTIS dependency by itself: what it depends on is said in names that may come later in the report. */
+/** A dependency by itself: the dependencies that it names may come later in the report. */
 export interface ComponentEntry {
   /** purl, else `ecosystem/name@version`. */
   readonly identity: string;
   readonly name: string;
   readonly version: string | null;
-  /** What the pages show of it, as stored. Made when asked for: the pass that only counts has no use for it. */
+  /** What the pages show of it, as stored. Made when asked for, like `detail`. */
   readonly document: () => Readonly<Record<string, unknown>>;
-  /** The report's own id for it. */
+  /** The id that the report gives it. */
   readonly id: string | null;
-  /** What else it is called, without any doubt. */
+  /** Other names that mean this dependency and no other. */
   readonly exactNames: ReadonlySet<string>;
-  /** Without a version, so that several may have them. */
+  /** Names without a version, which several dependencies may have. */
   readonly bareNames: readonly string[];
   /** CTIS §3.3, `depends_on`: ids, purls and names, as sent. */
   readonly dependsOn: readonly string[];
@@ -188,15 +217,15 @@ export interface ComponentEntry {
 export interface ListReader<T> {
   /** The pointer of the list. */
   readonly list: string;
-  /** One entry, or why it can't be used: the same in every pass. */
+  /** Reads one entry, or says why it can't be used: the same in every pass. */
   readonly read: (value: unknown, pointer: string, warnings: Warnings) => T | Located;
 }
 
-/** How the entries of the lists beside the findings are read; null where the report has no such list. */
+/** How the entries of the lists beside the findings are read; null: the report has no such list. */
 export interface ListReaders {
   readonly assets: ListReader<AssetEntry> | null;
   readonly components: ListReader<ComponentEntry> | null;
-  /** Entries of both refer to assets, all of which have to be known. */
+  /** Entries of both lists refer to assets, so all assets have to be known first. */
   readonly relationships: ListReader<RelationshipDraft> | null;
   readonly endpoints: ListReader<EndpointDraft> | null;
 }
@@ -212,13 +241,13 @@ export interface ComponentDraft {
   readonly document: Readonly<Record<string, unknown>>;
 }
 
-/** What can be called on a web asset (CTIS §3.4). */
+/** Something that can be called on a web asset (CTIS §3.4). */
 export interface EndpointDraft {
   /** Index into `assets`. */
   readonly asset: number;
-  /** `METHOD origin/path`, as it is stored (`indexable`); `ANY` where no method is said. */
+  /** `METHOD origin/path`, as it is stored (`indexable`); `ANY` when no method is said. */
   readonly identity: string;
-  /** Made when asked for, as that of a dependency is. */
+  /** Made when asked for, like the `document` of a dependency. */
   readonly document: () => Readonly<Record<string, unknown>>;
 }
 
@@ -228,30 +257,30 @@ export interface RelationshipDraft {
   readonly type: string;
 }
 
-/** What became of the lists beside the findings that have to be known before the first finding is read. */
+/** The indexes of the lists that have to be known before the first finding is read. */
 export interface ListIndexes {
   readonly assets: AssetIndex;
   readonly relationships: KeyedIndex<RelationshipDraft>;
   readonly endpoints: KeyedIndex<EndpointDraft>;
 }
 
-/** The lists of items of a document: JSON pointer → how many. The envelope has an empty list in each of these places. */
+/** Lists of items: JSON pointer → how many. The envelope has an empty list in each place. */
 export type ItemCounts = ReadonlyMap<string, number>;
 
 /** Sees every finding once before the report is known. */
 export type Look = (value: unknown, list: string, index: number) => void;
 
-/** A list beside the findings that has to be read before the first finding: how, and into which index. */
+/** A list that has to be read before the first finding: its reader and its index. */
 export interface IndexedList<T> {
-  /** Null where the report has no such list. */
+  /** Null: the report has no such list. */
   readonly reader: ListReader<T> | null;
   readonly index: EntryIndex<T>;
 }
 
 /**
- * A report of which the envelope was read. Three states follow each other until the report is known, each made by the one
- * before; a step can't be left out or taken twice by mistake, because only a state has the step that follows from it. This
- * one waits for the entries of `assets`.
+ * A report whose envelope was read. Three states follow each other until the report is known. Each
+ * makes the next one, and only a state has the step that follows from it, so no step is left out or
+ * taken twice by mistake. This state waits for the entries of `assets`.
  */
 export interface OpenReport {
   /** The pointers of the lists whose entries are the report's findings. */
@@ -259,7 +288,7 @@ export interface OpenReport {
   /** The pointers of all lists whose entries are read, findings among them. */
   readonly allLists: readonly string[];
   readonly assets: IndexedList<AssetEntry>;
-  /** Dependencies refer to each other alone: they are read with the findings. */
+  /** Dependencies refer only to each other, so they are read with the findings. */
   readonly components: ListReader<ComponentEntry> | null;
   /** The next state, once all entries of `assets` are in their index. */
   readonly assetsIndexed: () => ReportWithAssets;
@@ -267,13 +296,13 @@ export interface OpenReport {
 
 /** A report whose listed assets are known. It waits for `look` to see each finding. */
 export interface ReportWithAssets {
-  /** Null where the envelope and the assets say what the findings are about. */
+  /** Null: envelope and assets say what the findings are about. */
   readonly look: Look | null;
   /** The next state, once `look` has seen each finding. */
   readonly findingsSeen: () => ReportWithTargets;
 }
 
-/** A report of which all that findings are about is known; only endpoints add to the assets. */
+/** A report whose findings have known assets; only endpoints still add assets. */
 export interface ReportWithTargets {
   readonly relationships: IndexedList<RelationshipDraft>;
   readonly endpoints: IndexedList<EndpointDraft>;
@@ -283,41 +312,44 @@ export interface ReportWithTargets {
 
 /** What other rooms have to know of a format. */
 export interface FormatFacts {
-  /** As receipts call it. */
+  /** The name in receipts. */
   readonly name: Receipt['format'];
   /**
-   * A report with full coverage lists all findings of every asset that it names, and not only those of the asset of its
-   * analysis.
+   * True when a report with full coverage lists all findings of every asset that it names, and not
+   * only of the asset of its analysis.
    */
   readonly coversAssets: boolean;
 }
 
 export interface Report {
   readonly format: FormatFacts;
-  /** The document's version as it says ('2.1.0', '1.4'). */
+  /** The version that the document names ('2.1.0', '1.4'). */
   readonly version: string;
-  /** The report's own id, if it has one; what the receipt answers as `scan_id`. */
+  /** The report's own id, if it has one; the receipt answers it as `scan_id`. */
   readonly reportId: string | null;
-  /** How its runs went, for operators. */
+  /** How the runs of the report went, for operators. */
   readonly runs: RunSummaries;
   readonly analyses: readonly AnalysisDraft[];
-  /** All that it is about: those that it lists come first, others are implied by what findings name, or by runs. */
+  /** All assets of the report: the listed ones first, then those that findings or runs name. */
   readonly assets: AssetNames;
   readonly listIndexes: ListIndexes;
   /**
-   * Whatever of the envelope decides how an item is read, list by list: an item with the same bytes, in a list with the
-   * same context, gives the same draft but for `pointer`.
+   * Everything in the envelope that decides how an item is read, list by list: an item with the
+   * same bytes in a list with the same context gives the same draft, except its `pointer`.
    */
   contextOf(list: string): string;
-  /** Where all items of a list belong; null where each one says so itself. */
+  /** Where all items of a list belong; null: each item says so itself. */
   placeOf(list: string): ItemPlace | null;
-  /** What was tolerated in the envelope. */
+  /** The warnings of reading the envelope. */
   readonly warnings: Warnings;
   /** A new pass over the items. */
   pass(): ItemPass;
 }
 
-/** Where an item belongs: an analysis and an asset of the report, by index; null: the upload's fallback asset. */
+/**
+ * Where an item belongs: an analysis and an asset of the report, by index; null: the fallback asset
+ * of the upload.
+ */
 export interface ItemPlace {
   readonly analysis: number;
   readonly asset: number | null;
@@ -326,7 +358,7 @@ export interface ItemPlace {
 export interface ItemPass {
   /** The outcome of one item of one of the report's lists. `index` is its place in the list. */
   read(value: unknown, list: string, index: number): Item;
-  /** What this pass had to tolerate so far. */
+  /** The warnings of this pass so far. */
   readonly warnings: Warnings;
 }
 

@@ -1,10 +1,11 @@
-// SQL of the components of an asset while a report is applied that may name one of them in several places.
+// SQL of the components of an asset: reads what is stored before a slice of a report is written,
+// because a report may name one component in several slices.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../../db/db.ts';
 import type { ComponentTable } from '../../db/tables.ts';
 
-/** These components of an asset as they are stored. */
+/** The stored components of an asset with these identities. */
 export async function storedComponents(
   db: Db,
   { tenant_id: tenantId, id: assetId }: { readonly tenant_id: string; readonly id: string },
@@ -22,7 +23,7 @@ export async function storedComponents(
     .execute();
 }
 
-/** How many of these an asset has. */
+/** How many components with these identities an asset has. */
 export async function countComponents(
   db: Db,
   { tenant_id: tenantId, id: assetId }: { readonly tenant_id: string; readonly id: string },

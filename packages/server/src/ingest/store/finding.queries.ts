@@ -1,4 +1,5 @@
-// SQL by which ingest reads and writes findings: a scope for matching, a batch of outcomes, absence.
+// SQL by which ingest reads and writes findings: the scopes for matching, batches of outcomes,
+// absence. Every statement names its tenant.
 
 import { ACTIVE_STATUSES } from '@muster/contract/plain';
 import { type Selectable, sql, type SqlBool } from 'kysely';
@@ -15,7 +16,7 @@ import type { ScopeKey } from './scope.queries.ts';
 export type FindingRow = Selectable<FindingTable>;
 export type FindingRefRow = Selectable<FindingRefTable>;
 
-/** What matching needs of a stored finding. */
+/** The columns of a stored finding that matching needs. */
 export interface StoredFinding {
   readonly id: string;
   readonly asset_id: string;
@@ -28,7 +29,7 @@ export interface StoredFinding {
   readonly created_upload_id: string;
 }
 
-/** Scopes that differ in their assets only. */
+/** Scopes that differ only in their assets. */
 export interface Scopes {
   readonly tool: string;
   readonly category: string;
@@ -37,8 +38,8 @@ export interface Scopes {
 }
 
 /**
- * Findings of some scopes, in the order of their ids: at most `limit`, of one scope those behind `after` (null: from the first
- * on). Of several scopes that hold more it is any of theirs.
+ * At most `limit` findings of some scopes, in the order of their ids. Of one scope, those behind
+ * `after` (null: from the first on). If several scopes hold more, any of their findings.
  */
 export async function findingsOfScopes(
   db: Db,
@@ -67,7 +68,7 @@ export async function findingsOfScopes(
       'created_upload_id',
     ])
     .execute();
-  // Sorted by the database all of them would have to be read before the first ones are known.
+  // The database would have to read all of them before it could sort the first ones.
   return others.length === 0 ? rows : rows.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
@@ -92,7 +93,7 @@ function ofScope(
   return after === null ? query : query.where('id', '>', after);
 }
 
-/** The evidence alone of such a page. */
+/** A page of one scope, with the evidence alone. */
 export async function evidenceOfScope(
   db: Db,
   tenantId: string,
@@ -105,7 +106,7 @@ export async function evidenceOfScope(
     .execute();
 }
 
-/** What looser matching asks of some findings. */
+/** The columns that matching of moved findings needs. */
 export async function findingsById(
   db: Db,
   tenantId: string,
@@ -154,15 +155,16 @@ export interface StoredSighting {
   readonly lastUploadId: string;
 }
 
-/** By refs, then by findings. */
+/** By ref, then by finding. */
 export type Sightings = ReadonlyMap<string, ReadonlyMap<string, StoredSighting>>;
 
 /** The refs of one destination: its own and the default one. */
-const REFS_OF_SITE = 2;
+const REFS_OF_DESTINATION = 2;
 
 /**
- * What is known of these findings on these refs. Joined with findings in memory: on a PostgreSQL that has not gathered
- * statistics yet the join in SQL is planned as a nested loop, quadratic in a first large upload.
+ * What is known of these findings on these refs. They are joined in memory: a PostgreSQL that has
+ * no statistics yet plans the join in SQL as a nested loop, which is quadratic in a first large
+ * upload.
  */
 export async function sightingsOnRefs(
   db: Db,
@@ -177,8 +179,9 @@ export async function sightingsOnRefs(
     .select(['finding_id', 'ref_id', 'present', 'last_upload_id'])
     .where('tenant_id', '=', tenantId)
     .where(isAmong(db, 'finding_id', findingIds))
-    // Of many assets most refs have nothing to do with most findings: each of both would be looked up in the index.
-    .where(refIds.length > REFS_OF_SITE ? sql<SqlBool>`(${isRef}) is true` : isRef)
+    // With many assets most pairs of finding and ref don't exist: the index would look up each
+    // pair.
+    .where(refIds.length > REFS_OF_DESTINATION ? sql<SqlBool>`(${isRef}) is true` : isRef)
     .execute();
   const sightings = new Map<string, Map<string, StoredSighting>>();
   for (const { ref_id: refId, finding_id: findingId, present, last_upload_id } of rows) {
@@ -200,7 +203,7 @@ export async function insertFindings(
   ]);
 }
 
-/** Seen again with other words, another place or another status. */
+/** Findings that were seen again with other words, another place or another status. */
 export async function changeFindings(
   db: Db,
   findings: readonly Partial<FindingRow>[],
@@ -212,7 +215,7 @@ export async function changeFindings(
   ]);
 }
 
-/** What an event does to the status of a finding; the machine of findings says so. */
+/** What an event does to the status of a finding, as the machine of findings says. */
 export interface StatusMove extends Pick<FindingRow, 'resolution'> {
   readonly to: FindingRow['status'];
   /** Written to `status_by`. */
@@ -225,7 +228,7 @@ export interface StatusChange extends StatusMove {
   readonly from: FindingRow['status'];
 }
 
-/** What a report does to statuses, guarded: an operator's decision that came meanwhile stays. */
+/** Changes statuses as a report says, guarded: a decision that an operator made meanwhile stays. */
 export async function changeStatuses(
   db: Db,
   tenantId: string,
@@ -252,7 +255,7 @@ export async function changeStatuses(
   await Promise.all(updates);
 }
 
-/** Seen on a ref, as far as is known for the first time. */
+/** Stores findings that are seen on a ref, as far as is known for the first time. */
 export async function saveSightings(db: Db, rows: readonly FindingRefRow[]): Promise<void> {
   await insertRows(db, 'finding_ref', rows, {
     onConflict: {
@@ -263,8 +266,8 @@ export async function saveSightings(db: Db, rows: readonly FindingRefRow[]): Pro
 }
 
 /**
- * Findings that were seen on a ref before and are seen there again: of most nothing else changes. Without `present` those
- * that are absent stay so.
+ * Findings that were seen on a ref before and are seen there again: nothing else changes in most of
+ * them. Without `present` those that are absent stay absent.
  */
 export interface SeenAgain
   extends Pick<
@@ -275,10 +278,13 @@ export interface SeenAgain
   readonly findingIds: readonly string[];
 }
 
-/** So many findings of one ref go in one statement; of fewer, on very many refs, each is a row of one. */
+/**
+ * From this many findings of one ref on, a statement updates them together; fewer, on very many
+ * refs, are a row each.
+ */
 const TOGETHER_MIN = 8;
 
-export async function noteSightings(db: Db, all: readonly SeenAgain[]): Promise<void> {
+export async function updateSightings(db: Db, all: readonly SeenAgain[]): Promise<void> {
   const many = all.filter(({ findingIds }) => findingIds.length >= TOGETHER_MIN);
   const few = all.filter(({ findingIds }) => findingIds.length < TOGETHER_MIN);
   const rows = few.flatMap(({ findingIds, ...sight }) =>
@@ -286,7 +292,7 @@ export async function noteSightings(db: Db, all: readonly SeenAgain[]): Promise<
   );
   const key = ['tenant_id', 'ref_id', 'finding_id'] as const;
   await Promise.all([
-    ...many.map((seen) => noteOnRef(db, seen)),
+    ...many.map((seen) => updateOnRef(db, seen)),
     updateRows(
       db,
       'finding_ref',
@@ -302,7 +308,7 @@ export async function noteSightings(db: Db, all: readonly SeenAgain[]): Promise<
   ]);
 }
 
-async function noteOnRef(db: Db, seen: SeenAgain): Promise<void> {
+async function updateOnRef(db: Db, seen: SeenAgain): Promise<void> {
   const { tenant_id: tenantId, ref_id: refId, findingIds, ...sight } = seen;
   await db
     .updateTable('finding_ref')
@@ -327,7 +333,7 @@ export async function insertEvent(
   await db.insertInto('event').values(row).execute();
 }
 
-/** No longer present on their refs. */
+/** Marks findings as no longer present on their refs. */
 export async function markAbsent(
   db: Db,
   rows: readonly Pick<FindingRefRow, 'tenant_id' | 'ref_id' | 'finding_id'>[],
@@ -336,7 +342,7 @@ export async function markAbsent(
   await updateRows(db, 'finding_ref', ['tenant_id', 'ref_id', 'finding_id'], absent);
 }
 
-/** Those that somebody still has to do something about, as they are now and stay to the end of the transaction. */
+/** Locks those findings that somebody still has to do something about; returns their status now. */
 export async function lockActive(
   db: Db,
   tenantId: string,
@@ -354,7 +360,7 @@ export async function lockActive(
   ).execute();
 }
 
-/** What absence on the default branch does to findings that are locked. */
+/** Resolves findings that are absent on the default branch; the caller has locked them. */
 export async function resolveFixed(
   db: Db,
   tenantId: string,

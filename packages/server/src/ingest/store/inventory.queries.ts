@@ -1,4 +1,6 @@
-// SQL of what a report is about: assets, refs, scopes, analyses, components, relationships, endpoints.
+// SQL of the inventory of a report, and of its refs and analyses: assets, refs, analyses,
+// components, relationships, endpoints. A row that is known keeps when it was first seen, and is
+// never dated back.
 
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Db } from '../../db/db.ts';
@@ -19,13 +21,16 @@ export type AnalysisRow = Selectable<AnalysisTable>;
 
 type AssetKey = Pick<AssetRow, 'kind_class' | 'value'>;
 
-/** The stored assets with these values, and maybe some with a kind class of one and the value of another. */
+/**
+ * The stored assets with these values; maybe also some with the kind class of one key and the value
+ * of another.
+ */
 export async function assetsByValue(
   db: Db,
   tenantId: string,
   keys: readonly AssetKey[],
 ): Promise<(AssetKey & Pick<AssetRow, 'id'>)[]> {
-  // No more columns than the index has: for others SQLite would rather read all assets of the tenant.
+  // Only columns of the index: with others SQLite would rather read all assets of the tenant.
   return await db
     .selectFrom('asset')
     .select(['id', 'kind_class', 'value'])
@@ -39,7 +44,7 @@ export async function assetsByValue(
     .execute();
 }
 
-/** These assets, in the order of their ids and locked to the end of the transaction. */
+/** These assets in the order of their ids, locked until the transaction ends. */
 export async function lockAssets(
   db: Db,
   tenantId: string,
@@ -56,14 +61,17 @@ export async function lockAssets(
   ).execute();
 }
 
-/** Inserts what is new, and says how many; of two uploads that see the same new asset at once, the first wins. */
+/**
+ * Inserts new assets, and returns how many were new. When two uploads see the same new asset at
+ * once, the first one wins.
+ */
 export async function insertAssets(db: Db, rows: readonly AssetRow[]): Promise<number> {
   return await insertRows(db, 'asset', rows, {
     onConflict: { columns: ['tenant_id', 'kind_class', 'value'] },
   });
 }
 
-/** Seen at that time, unless they were seen later. */
+/** Notes that the assets were seen at that time, unless they were seen later. */
 export async function touchAssets(
   db: Db,
   tenantId: string,
@@ -90,7 +98,9 @@ export async function saveAssetFacts(db: Db, rows: readonly AssetFacts[]): Promi
   await updateRows(db, 'asset', ['tenant_id', 'id'], rows);
 }
 
-/** The refs of these assets that have one of the names: no more columns than the index has, as of assets. */
+/**
+ * The refs of these assets that have one of the names. Only columns of the index, as with assets.
+ */
 export async function refsByName(
   db: Db,
   tenantId: string,
@@ -126,7 +136,10 @@ export async function insertRefs(db: Db, rows: readonly AssetRefRow[]): Promise<
   });
 }
 
-/** The assets' default refs as they are now, where they have one; locked to the end of the transaction, in order. */
+/**
+ * The default refs of these assets, if they have one; the assets are locked, in the order of their
+ * ids, until the transaction ends.
+ */
 export async function lockDefaultRefs(
   db: Db,
   tenantId: string,
@@ -145,7 +158,7 @@ export async function lockDefaultRefs(
   );
 }
 
-/** The assets are locked. */
+/** The caller has locked the assets. */
 export async function setDefaultRefs(
   db: Db,
   rows: readonly Pick<AssetRow, 'tenant_id' | 'id' | 'default_ref_id'>[],
@@ -184,7 +197,7 @@ export async function findAnalysis(
     .executeTakeFirst();
 }
 
-/** The analyses of these refs, and maybe some with a tool or category of another. */
+/** The analyses of these refs; maybe also some with the tool or the category of another. */
 export async function analysesOf(
   db: Db,
   tenantId: string,
@@ -200,7 +213,7 @@ export async function analysesOf(
     .execute();
 }
 
-/** What is known of one ref, tool by tool and category by category. */
+/** The analyses of one ref, one for each tool and category. */
 export async function analysesOnRef(
   db: Db,
   tenantId: string,
@@ -240,8 +253,8 @@ export type EndpointRow = Selectable<EndpointTable>;
 export type RelationshipRow = Selectable<RelationshipTable>;
 
 /**
- * Inserts what is new, and says how many; of what is known all but its first sight is written anew, unless it was seen
- * later than that.
+ * Inserts new rows, and returns how many were new. In a known row all columns are written anew,
+ * except when it was first seen, unless the row was seen later than this one.
  */
 async function saveSeen<T extends 'component' | 'endpoint' | 'relationship'>(
   db: Db,

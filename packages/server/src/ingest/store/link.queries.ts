@@ -1,9 +1,10 @@
-// SQL of what is known of the links of a report that isn't applied: which relationships and endpoints there are already.
+// SQL of a dry run: counts how many relationships and endpoints of a report are stored already.
+// Reads only.
 
 import type { Db } from '../../db/db.ts';
 import type { EndpointRow, RelationshipRow } from './inventory.queries.ts';
 
-/** How many of these are stored. */
+/** How many of these relationships are stored. */
 export async function countRelationships(
   db: Db,
   rows: readonly Pick<RelationshipRow, 'tenant_id' | 'from_asset_id' | 'type' | 'to_asset_id'>[],
@@ -25,7 +26,7 @@ export async function countRelationships(
   return Number(row?.stored ?? 0);
 }
 
-/** How many of these are stored. */
+/** How many of these endpoints are stored. */
 export async function countEndpoints(
   db: Db,
   rows: readonly Pick<EndpointRow, 'tenant_id' | 'asset_id' | 'identity'>[],

@@ -1,4 +1,5 @@
-// SQL of the items that could not be used: written by the story of an upload in its own transaction, read by operators.
+// SQL of the items that could not be used: the story of an upload writes them, operators read them
+// page by page. A row is never changed.
 
 import type { Selectable } from 'kysely';
 import type { Db } from '../../db/db.ts';
@@ -7,14 +8,20 @@ import type { UploadRejectionTable } from '../../db/tables.ts';
 
 export type RejectionRow = Selectable<UploadRejectionTable>;
 
-/** Stores rejections, those that are there already excepted: a re-run of an upload writes the same ones again. */
+/**
+ * Stores rejections; those that are stored already stay, because a re-run writes the same ones
+ * again.
+ */
 export async function insertRejections(tx: Db, rows: readonly RejectionRow[]): Promise<void> {
   await insertRows(tx, 'upload_rejection', rows, {
     onConflict: { columns: ['tenant_id', 'upload_id', 'seq'] },
   });
 }
 
-/** In the order of the document, after `afterSeq` (-1: from the first); one more than `limit` tells of a next page. */
+/**
+ * Rejections in the order of the document, after `afterSeq` (-1: from the first on). One more than
+ * `limit` tells that there is another page.
+ */
 export async function rejectionsPage(
   db: Db,
   tenantId: string,

@@ -1,5 +1,6 @@
-// SQL of what is taken away: bodies that were given up, bytes and rejections past their keeping, what dry runs leave.
-// A row whose upload is being taken away elsewhere is passed over, so that nodes don't fight over the same ones.
+// SQL that removes uploads and parts of them: bodies that were given up, bytes and rejections that
+// were kept long enough, and what dry runs leave. A row that another node is removing is passed
+// over, so that nodes don't wait for each other.
 
 import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Db } from '../../db/db.ts';
@@ -8,13 +9,16 @@ import type { Tables } from '../../db/tables.ts';
 import { ENDED_STATES } from './upload.machine.ts';
 import { RECEIVING, type UploadRow } from './upload.queries.ts';
 
-/** An upload of which something is to go; locked until the transaction ends. */
+/** An upload of which something is removed; locked until the transaction ends. */
 export type Unwanted = Pick<UploadRow, 'tenant_id' | 'id' | 'state'>;
 
-/** As a literal, not a parameter: only then the partial index upload_rehearsal is used. */
+/** A literal, not a parameter: otherwise the partial index upload_rehearsal isn't used. */
 const DRY_RUN = sql<1>`1`;
 
-/** Nothing can make this body whole any more (`finished_at`); zero rows: it is whole, or was given up before. */
+/**
+ * Gives up a body: nothing can make it whole any more (`finished_at`). Zero rows: the body is
+ * whole, or was given up before.
+ */
 export async function giveUp(
   db: Db,
   tenantId: string,
@@ -32,7 +36,7 @@ export async function giveUp(
   return Number(result.numUpdatedRows);
 }
 
-/** The same for all bodies of which nothing arrived since `beforeMs`; null: for all that are on their way in. */
+/** Gives up all bodies of which nothing arrived since `beforeMs`; null: all that still arrive. */
 export async function giveUpQuiet(db: Db, beforeMs: number | null, nowMs: number): Promise<void> {
   await db
     .updateTable('upload')
@@ -55,7 +59,7 @@ export async function nextGivenUp(tx: Db): Promise<Unwanted | undefined> {
   );
 }
 
-/** A dry run that has its answer and still its bytes. */
+/** A dry run that has its answer and still has its bytes. */
 export async function nextEndedDryRun(tx: Db): Promise<Unwanted | undefined> {
   return await first(
     tx
@@ -66,7 +70,7 @@ export async function nextEndedDryRun(tx: Db): Promise<Unwanted | undefined> {
   );
 }
 
-/** The oldest ended upload past its keeping that still has its bytes. */
+/** The oldest ended upload that was kept long enough and still has its bytes. */
 export async function nextStale(tx: Db, beforeMs: number): Promise<Unwanted | undefined> {
   return await first(
     tx
@@ -79,7 +83,7 @@ export async function nextStale(tx: Db, beforeMs: number): Promise<Unwanted | un
   );
 }
 
-/** This upload, if it was given up, or was a dry run and still has its bytes. */
+/** This upload, if it was given up, or if it is an ended dry run that still has its bytes. */
 export async function unwantedNow(
   tx: Db,
   tenantId: string,
@@ -97,8 +101,8 @@ export async function unwantedNow(
 }
 
 /**
- * Deletes the first `limit` chunks, which are numbered without gaps; returns how many there were. Without its first chunk an
- * upload has no bytes.
+ * Deletes the first `limit` chunks, which are numbered without gaps; returns how many it deleted.
+ * An upload without its first chunk has no bytes.
  */
 export async function deleteSomeChunks(
   db: Db,
@@ -111,7 +115,8 @@ export async function deleteSomeChunks(
     .where('tenant_id', '=', tenantId)
     .where('upload_id', '=', uploadId)
     .where((eb) =>
-      // A bound that is computed once: for a list of numbers PostgreSQL may ask the subquery for each row.
+      // A bound that is computed once: for a list of numbers PostgreSQL may run the subquery for
+      // each row.
       eb(
         'seq',
         '<',
@@ -126,7 +131,7 @@ export async function deleteSomeChunks(
   return Number(result.numDeletedRows);
 }
 
-/** The same for rejections, which are numbered without gaps, too. */
+/** Deletes the first `limit` rejections in the same way; they are numbered without gaps, too. */
 export async function deleteSomeRejections(
   db: Db,
   tenantId: string,
@@ -152,7 +157,7 @@ export async function deleteSomeRejections(
   return Number(result.numDeletedRows);
 }
 
-/** Nothing is left of a body that was given up. */
+/** Deletes the row of a body that was given up, when nothing else is left of it. */
 export async function deleteGivenUp(db: Db, tenantId: string, uploadId: string): Promise<void> {
   await db
     .deleteFrom('upload')
@@ -163,7 +168,7 @@ export async function deleteGivenUp(db: Db, tenantId: string, uploadId: string):
     .execute();
 }
 
-/** The bytes of an ended upload are gone; its receipt stays. */
+/** Marks that the bytes of an ended upload are gone; its receipt stays. */
 export async function markRawDeleted(
   db: Db,
   tenantId: string,
@@ -180,7 +185,7 @@ export async function markRawDeleted(
     .execute();
 }
 
-/** Some dry runs whose answers nobody may ask for any more; returns how many there were. */
+/** Deletes some dry runs whose answer nobody may ask for any more; returns how many. */
 export async function deleteSomeDryRuns(db: Db, beforeMs: number, limit: number): Promise<number> {
   const result = await db
     .with('old', (cte) =>

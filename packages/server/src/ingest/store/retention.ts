@@ -1,7 +1,6 @@
-// What is taken away of uploads, and how: first it is settled, under a guard, that nobody can want it any more; then it
-// goes in small steps, each one transaction that holds the upload, so that the writer is never held for long and two
-// nodes never work on the same one. Called by upkeep for what is old, by receive.ts for what didn't arrive or repeats
-// another upload, and by end.ts for dry runs.
+// Removes what isn't needed any more of uploads. A guarded statement makes sure first that nobody
+// can want it; then it goes in small steps. Each step is one transaction that holds the upload, so
+// that the writer is never held for long and two nodes never work on the same upload.
 
 import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../../db/db.ts';
@@ -22,16 +21,20 @@ import {
   unwantedNow,
 } from './retention.queries.ts';
 
-/** Pieces (limits.uploadChunkBytes) that one step deletes: 4 MiB take the writer a few milliseconds. */
+/**
+ * Chunks (limits.uploadChunkBytes) that one step deletes: 4 MiB take the writer a few milliseconds.
+ */
 const PIECES_PER_STEP = 16;
 
-/** About as many bytes as a step of pieces has, with items of the usual size. */
+/**
+ * Rejections that one step deletes: with items of the usual size about as many bytes as its chunks.
+ */
 const REJECTIONS_PER_STEP = 2000;
 
-/** Rows with a receipt each: likewise. */
-const REHEARSALS_PER_STEP = 250;
+/** Dry runs that one step deletes, each a row with a receipt: about as many bytes again. */
+const DRY_RUNS_PER_STEP = 250;
 
-/** In one round of a minute: 1 GiB, or as many small uploads; both are more than a server takes in. */
+/** Chunks in one round of a minute: 1 GiB, or as many small uploads; a server takes in less. */
 const PIECES_PER_ROUND = 4096;
 
 interface Budget {
@@ -39,9 +42,9 @@ interface Budget {
 }
 
 /**
- * Bodies that stopped arriving; raw bytes and rejections past their keeping; what is left of dry runs; old
- * Idempotency-Keys. Receipts stay. Returns how many uploads it came to the end of; what exceeds the round's budget waits
- * for the next one.
+ * Removes bodies that stopped arriving, bytes and rejections that were kept long enough, ended dry
+ * runs, and old Idempotency-Keys. Receipts stay. Returns how many uploads it finished; what exceeds
+ * the budget of the round waits for the next one.
  */
 export async function pruneUploads(
   database: Database,
@@ -61,13 +64,16 @@ export async function pruneUploads(
   while (budget.pieces > 0) {
     budget.pieces -= PIECES_PER_STEP;
     const before = nowMs - limits.idempotencyMs;
-    if ((await deleteSomeDryRuns(db, before, REHEARSALS_PER_STEP)) < REHEARSALS_PER_STEP) break;
+    if ((await deleteSomeDryRuns(db, before, DRY_RUNS_PER_STEP)) < DRY_RUNS_PER_STEP) break;
   }
   await forgetIdempotency(db, nowMs - limits.idempotencyMs);
   return removed;
 }
 
-/** Gives up a body that is not whole, and takes it away; an upload that was received whole stays as it is. */
+/**
+ * Gives up a body that is not whole and removes it; an upload that was received whole stays as it
+ * is.
+ */
 export async function discard(
   database: Database,
   clock: Clock,
@@ -78,7 +84,10 @@ export async function discard(
   await takeAwayNow(database, clock, tenantId, uploadId);
 }
 
-/** Takes away what may go of this upload at once: what is left of a body that was given up, the bytes of a dry run. */
+/**
+ * Removes at once what this upload doesn't need: what is left of a body that was given up, or the
+ * bytes of a dry run.
+ */
 export async function takeAwayNow(
   database: Database,
   clock: Clock,
@@ -89,12 +98,18 @@ export async function takeAwayNow(
   await takeAway(database, tenantId, next, clock.nowMs(), { pieces: Number.POSITIVE_INFINITY });
 }
 
-/** At the start of the only process on a database: nobody can be sending to a process that has just begun. */
+/**
+ * For the start of the only process on a database: nobody can be sending to a process that has just
+ * begun.
+ */
 export async function giveUpArriving(database: Database, clock: Clock): Promise<void> {
   await giveUpQuiet(database.system(), null, clock.nowMs());
 }
 
-/** Step after step, until there is no next upload or the budget is used; returns how many uploads it came to the end of. */
+/**
+ * Runs step after step until there is no next upload or the budget is used; returns how many
+ * uploads it finished.
+ */
 async function takeAway(
   database: Database,
   scope: string,
@@ -115,7 +130,10 @@ async function takeAway(
   return done;
 }
 
-/** One step: some of the bytes, then some of the rejections, and with the last of them the row or its mark. */
+/**
+ * One step: deletes some of the chunks, then some of the rejections, and with the last of them the
+ * row, or marks the row.
+ */
 async function takeSome(
   tx: Db,
   { tenant_id: tenantId, id, state }: Unwanted,

@@ -1,5 +1,5 @@
-// SQL of matching scopes: one upload at a time holds what it matches against, under a lease that is extended with its own
-// (lease.ts) and given back with its end.
+// SQL of scopes: one upload at a time holds the scope that it is matched against. The scope has a
+// lease, which is extended with that of the upload (lease.ts) and given back at its end.
 
 import type { Db } from '../../db/db.ts';
 import { forUpdate, isAmong } from '../../db/dialect.ts';
@@ -11,9 +11,10 @@ export interface ScopeKey {
 }
 
 /**
- * Uploads that hold one of these scopes (or of their assets one with the tool and the category of others) under a lease that has
- * ended are pushed aside: whoever works on one may not write any more, and it is claimed anew. To be done in the transaction
- * that takes the scopes.
+ * Pushes aside uploads that hold one of these scopes under a lease that has ended: their worker may
+ * not write any more, and they are claimed anew. An upload is also pushed aside if it holds a scope
+ * with the asset of one and the tool or category of another. Runs in the transaction that takes the
+ * scopes.
  */
 export async function pushAside(
   db: Db,
@@ -43,8 +44,8 @@ export async function pushAside(
 }
 
 /**
- * Takes scopes for one upload: matching must see a scope that nobody else changes. Returns how many are ours (again). Those
- * whose holder was pushed aside are free.
+ * Takes scopes for one upload, so that nobody else changes what it is matched against. Returns how
+ * many the upload holds now. Scopes whose holder was pushed aside are free.
  */
 export async function takeScopes(
   db: Db,
@@ -81,8 +82,9 @@ export async function takeScopes(
 }
 
 /**
- * The scopes of an upload, locked in the order in which `takeScopes` goes through them: it locks what it can't have, too, so
- * that two orders would be two transactions that wait for each other.
+ * The scopes of an upload, locked in the order in which `takeScopes` goes through them. takeScopes
+ * locks also those that it can't have, so two orders would be two transactions that wait for each
+ * other.
  */
 const heldInOrder = (db: Db, tenantId: string, uploadId: string) =>
   forUpdate(
@@ -96,7 +98,7 @@ const heldInOrder = (db: Db, tenantId: string, uploadId: string) =>
       .orderBy('category'),
   );
 
-/** Extends the lease of those scopes of an upload whose lease ends before `dueBefore`. */
+/** Extends the leases of an upload's scopes that end before `dueBefore`. */
 export async function extendScopes(
   db: Db,
   tenantId: string,
@@ -116,7 +118,7 @@ export async function extendScopes(
     .execute();
 }
 
-/** Scopes of these assets that another upload holds under a lease that runs. */
+/** The scopes of these assets that another upload holds under a lease that runs. */
 export async function scopesOfOthers(
   db: Db,
   { tenant_id: tenantId, id: uploadId }: { readonly tenant_id: string; readonly id: string },

@@ -1,5 +1,6 @@
-// Sealed chunks: AES-256-GCM with a random 96-bit nonce, bound to the upload and its place in it, so that chunks can
-// neither be read nor swapped by somebody who only has the database. Layout: nonce (12) ‖ tag (16) ‖ ciphertext.
+// Chunks are sealed: AES-256-GCM with a random 96-bit nonce, bound to the upload and the chunk's
+// place in it. Whoever only has the database can neither read nor swap them. Layout: nonce (12) ‖
+// tag (16) ‖ ciphertext.
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 
@@ -13,7 +14,10 @@ export interface ChunkPlace {
 
 const placeBytes = (place: ChunkPlace): Buffer => Buffer.from(`${place.uploadId}/${place.seq}`);
 
-/** `nonce`: 12 fresh random bytes, never used twice with one key (2^32 chunks are the safe bound of random nonces). */
+/**
+ * `nonce`: 12 fresh random bytes, never used twice with one key (2^32 chunks are the safe bound of
+ * random nonces).
+ */
 export function seal(key: Buffer, place: ChunkPlace, nonce: Buffer, plain: Uint8Array): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   cipher.setAAD(placeBytes(place));

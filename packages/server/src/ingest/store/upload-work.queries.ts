@@ -1,4 +1,5 @@
-// SQL of uploads as work: claims with a lease, progress, the end, what committed batches counted.
+// SQL of uploads as work: claims under a lease, progress, the end, and the counts of committed
+// batches. Every write of a worker is guarded by its lease.
 
 import type { UploadFault } from '@muster/contract';
 import { sql } from 'kysely';
@@ -12,17 +13,23 @@ import { PROCESSING, RECEIVED, type UploadRow, WAITING } from './upload.queries.
 export interface UploadFlow {
   readonly tenant_id: string;
   readonly runner_id: string;
-  /** Under a lease that runs. */
+  /** How many are in work, under a lease that runs. */
   readonly in_work: number;
-  /** When the oldest one arrived that may be claimed now; null: none may. */
+  /** When the oldest upload arrived that may be claimed now; null: none may. */
   readonly due_since: number | null;
 }
 
-/** May be claimed: waiting and due, or left behind by a worker whose lease has ended. */
+/**
+ * True for an upload that may be claimed: it waits and is due, or the lease of its worker has
+ * ended.
+ */
 const isDue = (nowMs: number) =>
   sql<boolean>`((state = ${RECEIVED} and not_before <= ${nowMs}) or (state = ${PROCESSING} and lease_until < ${nowMs}))`;
 
-/** Who has uploads waiting or in work (system scope): bounded by limits.uploadsWaitingPerTenantMax for each tenant. */
+/**
+ * The runners with uploads waiting or in work (system scope): limits.uploadsWaitingPerTenantMax
+ * bounds them for each tenant.
+ */
 export async function uploadFlows(db: Db, nowMs: number): Promise<UploadFlow[]> {
   const held = sql`state = ${PROCESSING} and lease_until >= ${nowMs}`;
   return await db
@@ -39,9 +46,10 @@ export async function uploadFlows(db: Db, nowMs: number): Promise<UploadFlow[]> 
 }
 
 /**
- * Uploads of a runner that wait for a busy scope and arrived before the one of the outer query, which may be about the same
- * thing: it isn't let past them. Others that wait have a fault, and hold nobody up; nor does a clean scan, which waits for
- * every earlier upload, not only for those about the same thing.
+ * Older uploads of the same runner that wait for a busy scope: the upload of the outer query isn't
+ * let past them, because it may be about the same thing. Other uploads that wait have a fault, and
+ * hold nobody up. Nor does a clean scan: it waits for every earlier upload, not only for those
+ * about the same thing.
  */
 const parkedBefore = (db: Db, tenantId: string, runnerId: string, nowMs: number) =>
   db
@@ -56,7 +64,10 @@ const parkedBefore = (db: Db, tenantId: string, runnerId: string, nowMs: number)
     .where('parked.not_before', '>', nowMs)
     .whereRef(sql.ref('parked.id'), '<', sql.ref('upload.id'));
 
-/** Claims the oldest due upload of one runner (system scope); undefined when others took what was due. */
+/**
+ * Claims the oldest due upload of one runner (system scope); undefined: others took all that were
+ * due.
+ */
 export async function claimUpload(
   db: Db,
   { tenant_id: tenantId, runner_id: runnerId }: Pick<UploadFlow, 'tenant_id' | 'runner_id'>,
@@ -93,7 +104,10 @@ export async function claimUpload(
     .executeTakeFirst();
 }
 
-/** The guard of every write a worker makes: it still holds the upload. Zero: it lost it and must stop. */
+/**
+ * Extends the lease of an upload, and guards every write of its worker by that. Zero rows: the
+ * worker lost the upload and must stop.
+ */
 export async function extendLease(
   db: Db,
   upload: Pick<UploadRow, 'tenant_id' | 'id' | 'lease_holder' | 'attempt'>,
@@ -129,7 +143,7 @@ export interface UploadEnd {
   readonly receipt: string | null;
   readonly problem: string | null;
   readonly nowMs: number;
-  /** What the upload shows of its report, where that isn't written yet. */
+  /** What the upload shows of its report, if that isn't written yet. */
   readonly shown?: ShownOfReport;
 }
 
@@ -166,11 +180,11 @@ export async function endUpload(
 
 /** How an upload goes back to the queue. */
 export interface Requeue {
-  /** Claimed again not before this time; 0: at once, whatever any node's clock says. */
+  /** The upload isn't claimed before this time; 0: at once, whatever the clock of any node says. */
   readonly notBefore: number;
-  /** Why its newest attempt ended; null: nothing was wrong with it, it waits for a busy scope. */
+  /** Why the newest attempt ended; null: the upload has no fault and waits for a busy scope. */
   readonly fault: UploadFault | null;
-  /** Attempts to give back. */
+  /** Attempts that don't count. */
   readonly attempts: 0 | 1;
 }
 
@@ -199,7 +213,7 @@ export async function requeueUpload(
   return Number(result.numUpdatedRows);
 }
 
-/** What one worker holds (system scope): one upload, or none. */
+/** The upload that one worker holds (system scope), or none. */
 export async function heldBy(db: Db, holder: string): Promise<UploadRow[]> {
   return await db
     .selectFrom('upload')
@@ -210,7 +224,7 @@ export async function heldBy(db: Db, holder: string): Promise<UploadRow[]> {
     .execute();
 }
 
-/** Everything that workers of a process before this one held goes back at once, with the attempt counted. */
+/** Requeues at once all uploads that workers of an earlier process held; the attempts count. */
 export async function releaseAllHeld(db: Db): Promise<number> {
   const result = await db
     .updateTable('upload')
@@ -244,7 +258,10 @@ export async function hasEarlierWaiting(
   return row !== undefined;
 }
 
-/** Whether its runner handed in another upload for its command that has items, or of which nothing was applied. */
+/**
+ * Whether the runner handed in another upload for the command, with items, or of which nothing was
+ * applied.
+ */
 export async function hasReportOfCommand(
   db: Db,
   upload: Pick<UploadRow, 'tenant_id' | 'runner_id' | 'id' | 'command_id'>,
@@ -264,7 +281,7 @@ export async function hasReportOfCommand(
   return row !== undefined;
 }
 
-/** What the batches are of. */
+/** The part of the work that a batch belongs to. */
 export type BatchPart = UploadBatchTable['part'];
 
 /** What the committed batches of a part counted, by their numbers. */
@@ -285,8 +302,8 @@ export async function batchCounts(
 }
 
 /**
- * Stores what a batch counted, and is its guard: unless the upload is held by the worker that `upload` names, nobody's name can
- * be stored with it, and the whole transaction fails.
+ * Stores what a batch counted, and guards the batch: when the worker that `upload` names doesn't
+ * hold the upload, the sub-select gives no holder, and the whole transaction fails.
  */
 export async function insertBatch(
   db: Db,

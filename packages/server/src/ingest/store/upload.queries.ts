@@ -1,4 +1,5 @@
-// SQL of uploads as bytes: receiving, chunks, repeats, lists.
+// SQL of uploads as bytes: receiving, chunks, repeats, lists. Nobody finds a body that was given
+// up.
 
 import type { UploadState } from '@muster/contract/plain';
 import { type Selectable, sql } from 'kysely';
@@ -7,7 +8,10 @@ import { forUpdate, idValue } from '../../db/dialect.ts';
 import type { UploadTable } from '../../db/tables.ts';
 import { UPLOAD_BEGINNING, UPLOAD_MOVES, WAITING_STATES } from './upload.machine.ts';
 
-/** As literals, not parameters: only then the partial indexes upload_waiting and upload_receiving are used. */
+/**
+ * Literals, not parameters: otherwise the partial indexes upload_waiting and upload_receiving
+ * aren't used.
+ */
 const literal = <State extends UploadState>(state: State) => sql<State>`${sql.lit(state)}`;
 export const RECEIVING = literal(UPLOAD_BEGINNING);
 export const RECEIVED = literal(UPLOAD_MOVES.receive.to);
@@ -22,7 +26,7 @@ export async function insertUpload(db: Db, row: UploadRow): Promise<void> {
   await db.insertInto('upload').values(row).execute();
 }
 
-/** Zero rows: the body was given up; then its pieces would belong to nobody. */
+/** Zero rows: the body was given up, and the chunk would belong to nobody. */
 export async function insertChunk(
   db: Db,
   tenantId: string,
@@ -41,7 +45,7 @@ export async function insertChunk(
         .where('id', '=', uploadId)
         .where('state', '=', RECEIVING)
         .where('finished_at', 'is', null)
-        // Held, so that nobody takes it away between this look and the piece.
+        // The row is locked, so that nobody removes it between this look and the chunk.
         .$call(forUpdate),
     )
     .executeTakeFirst();
@@ -64,7 +68,7 @@ export async function readChunk(
   return row?.sealed;
 }
 
-/** How much of a body has arrived, and that it still does; zero rows: it was given up. */
+/** Notes how much of a body is stored, and that it still arrives; zero rows: it was given up. */
 export async function noteStored(
   db: Db,
   tenantId: string,
@@ -83,7 +87,7 @@ export async function noteStored(
   return Number(result.numUpdatedRows);
 }
 
-/** A body that was given up is found by nobody. */
+/** False for a body that was given up: nobody finds it. */
 const isWanted = sql<boolean>`not (state = ${RECEIVING} and finished_at is not null)`;
 
 export async function findUpload(
@@ -100,7 +104,7 @@ export async function findUpload(
     .executeTakeFirst();
 }
 
-/** Which of these have ended (system scope). */
+/** Which of these uploads have ended (system scope). */
 export async function endedAmong(
   db: Db,
   uploads: readonly { readonly tenantId: string; readonly uploadId: string }[],
@@ -147,7 +151,7 @@ export async function markReceived(db: Db, arrived: Arrived): Promise<number> {
   return Number(result.numUpdatedRows);
 }
 
-/** Until the transaction ends no other upload of the runner passes here. */
+/** Locks the runner: until the transaction ends, no other upload of it passes here. */
 export async function holdRunner(db: Db, tenantId: string, runnerId: string): Promise<void> {
   await db
     .selectFrom('runner')
@@ -158,7 +162,7 @@ export async function holdRunner(db: Db, tenantId: string, runnerId: string): Pr
     .execute();
 }
 
-/** The same bytes with the same context by the same runner, newest first. */
+/** Uploads of the same bytes with the same context by the same runner, newest first. */
 export async function sameUploads(
   db: Db,
   upload: Pick<UploadRow, 'tenant_id' | 'id' | 'runner_id' | 'context_digest'>,
@@ -180,7 +184,10 @@ export async function sameUploads(
     .execute();
 }
 
-/** How many analyses still have this upload as their newest: is nothing else applied to its scopes since? */
+/**
+ * How many analyses still have this upload as their newest one, so that nothing else was applied to
+ * their scopes since.
+ */
 export async function countNewestAnalyses(
   db: Db,
   tenantId: string,
@@ -203,7 +210,7 @@ export interface InFlight {
   readonly byRunner: ReadonlyMap<string, number>;
 }
 
-/** What of one tenant is arriving, waiting or in work. */
+/** The uploads of one tenant that arrive, wait or are in work. */
 export async function inFlight(db: Db, tenantId: string): Promise<InFlight> {
   const part = (states: 'arriving' | 'waiting') =>
     db
@@ -220,7 +227,7 @@ export async function inFlight(db: Db, tenantId: string): Promise<InFlight> {
           ? query.where('state', '=', RECEIVING).where('finished_at', 'is', null)
           : query.where('state', 'in', WAITING),
       );
-  // Two parts, because each has its partial index.
+  // Two queries, because each has its partial index.
   const rows = await part('arriving').unionAll(part('waiting')).execute();
   const byRunner = new Map<string, number>();
   for (const { runner_id: runnerId, uploads } of rows) {

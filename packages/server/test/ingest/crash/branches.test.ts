@@ -1,5 +1,5 @@
-// One log with runs on several branches of one repository, on both databases: a defect that several of them have is one
-// finding, present on each.
+// One log with runs on several branches of one repository, on both databases: a defect that several
+// of them have is one finding, present on each.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -90,7 +90,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(shown((await tell(gone)).snapshot), ['a resolved 1 fixed']);
     });
 
-    test('of a finding that the default branch never had, the other branch says what it is', async () => {
+    test('a finding that the default branch never had is shown as the other branch says', async () => {
       const start = [logOf(runOn('main', ['a'])), logOf(runOn('next', ['b'], SUPPRESSED))];
       assert.deepEqual(shown((await tell(start)).snapshot), ['a open 1', 'b suppressed 1']);
       const next = [...start, logOf(runOn('next', ['b'], { level: 'note' }))];

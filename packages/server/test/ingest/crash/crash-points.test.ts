@@ -1,7 +1,7 @@
-// Whatever point a worker dies at, and however often, the upload ends as if nobody had died: the same findings, the
-// same receipt. Each seed is a codebase seen three times (defects come, change, go, come back), told once without and
-// once with crashes. CRASH_SEED=n plays one seed again. Crashes happen on a file with its writer thread, what they are
-// compared with in memory.
+// Whatever point a worker dies at, and however often, the upload ends as if no worker had died:
+// with the same findings and the same receipt. Each seed is a codebase seen three times (defects
+// come, change, go, come back). It is processed once with crashes, on a file with its writer
+// thread, and once without, in memory, for the comparison. CRASH_SEED=n plays one seed again.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -31,7 +31,7 @@ const only = process.env['CRASH_SEED'];
 const seeds = (count: number): number[] =>
   only === undefined ? Array.from({ length: count }, (_, seed) => seed) : [Number(only)];
 
-/** Several places, each in a batch or none. */
+/** Several places, each in one batch or none. */
 const SMALL: Size = { defectsMin: 1, defectsMax: 30, placesMax: 4 };
 /** One place in several batches of limits.ingestBatchItems: a crash leaves it half written. */
 const LARGE: Size = { defectsMin: 300, defectsMax: 550, placesMax: 1 };
@@ -65,7 +65,7 @@ type Passed = Map<Point, number>;
 
 interface Told {
   readonly snapshot: Snapshot;
-  /** One per report. */
+  /** One for each report. */
   readonly passed: readonly Passed[];
 }
 
@@ -139,12 +139,14 @@ test('a worker that dies at any point costs nothing and doubles nothing', async 
   }
 });
 
-/** The worker that takes over; null: nobody had to. */
+/** The work of the worker that takes over; null: none had to. */
 interface Successor {
   work: ReturnType<typeof workOnce> | null;
 }
 
-/** After the chosen commit the world goes on without this worker: its lease ends and another sees it through. */
+/**
+ * After the chosen commit the lease of this worker ends, and another worker finishes the upload.
+ */
 function overtaken(at: number, successor: Successor): Watch {
   return async (here, index) => {
     if (successor.work !== null || here !== 'after commit' || index !== at) return;
@@ -171,7 +173,8 @@ async function tellOvertaken(
     const successor: Successor = { work: null };
     let work = await workOnce(stage, overtaken(at, successor));
     if (successor.work !== null) {
-      // Other batches of the first worker may have told it already; the second goes on.
+      // The first worker learns that it lost the upload, perhaps from another of its batches; the
+      // second one finishes the upload.
       const outcomes = [work?.outcome, (await successor.work)?.outcome];
       assert.deepEqual(outcomes, ['lost', 'processed'], `${story}, report ${number} at ${at}`);
     }

@@ -1,5 +1,6 @@
-// Scans of one repository by one tool that overlap by chance: findings come, go, move by a line, are suppressed, change
-// their severity; some are equal but for their line. Made for interleaving.ts, told as SARIF.
+// Overlapping scans of one repository by one tool, made by chance, as SARIF: findings come, go,
+// move by a line, are suppressed, change their severity; some are equal except for their line. Made
+// for interleaving.ts.
 
 import { present } from '../../../src/lib/assert.ts';
 import type { Random } from '../../generate/random.ts';
@@ -7,7 +8,7 @@ import { sarif, sarifResult } from '../../http/reports.ts';
 import type { Fields } from '../../http/wire.ts';
 
 export const BRANCHES = ['main', 'feature'] as const;
-/** The first is the default branch: the state that is shown is its. */
+/** The first one is the default branch, whose state is shown. */
 export type Branch = (typeof BRANCHES)[number];
 
 export interface Item {
@@ -18,7 +19,7 @@ export interface Item {
   readonly fingerprint: string | null;
 }
 
-/** What a scan found, branch by branch, in the order of its runs. */
+/** What a scan found on each branch, in the order of its runs. */
 export type Scan = ReadonlyMap<Branch, readonly Item[]>;
 
 /** The rule of all items that only their lines tell apart. Each other rule has one item. */
@@ -28,7 +29,10 @@ export function scanOf(random: Random, branches: readonly Branch[]): Scan {
   return new Map(random.shuffled(branches).map((branch) => [branch, itemsOf(random)]));
 }
 
-/** In batches of limits.ingestBatchItems: most scans take several, and what two have in common is more or less than half. */
+/**
+ * In batches of limits.ingestBatchItems: most scans take several, and two scans have more or less
+ * than half in common.
+ */
 function itemsOf(random: Random): Item[] {
   const parts = random.shuffled([different(random), equal(random)]);
   const items = parts.flat();
@@ -79,7 +83,7 @@ const resultOf = ({ rule, line, severity, isSuppressed, fingerprint }: Item): Fi
     more: isSuppressed ? SUPPRESSED : {},
   });
 
-/** One log with a run per branch. */
+/** One log with a run for each branch. */
 export function sarifOfScan(scan: Scan, repositoryUri: string): Fields {
   const runs = [...scan].map(([branch, items]) => {
     const versionControlProvenance = [{ repositoryUri, branch }];

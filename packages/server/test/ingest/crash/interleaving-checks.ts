@@ -1,5 +1,6 @@
-// What must hold whenever one of several uploads of an analysis has ended, whatever was interrupted before and whoever
-// came between: read from the tables and the receipt, and compared with what the scans said. Called by interleaving.ts.
+// What must hold whenever one of several uploads of an analysis has ended, whatever was interrupted
+// before and whichever uploads came between. The tables and the receipt are compared with what the
+// scans found. Called by interleaving.ts.
 
 import assert from 'node:assert/strict';
 import { FINDING_OUTCOMES, type Receipt, SEVERITIES } from '@muster/contract';
@@ -13,16 +14,19 @@ import { receiptOf } from './scene.ts';
 export interface HandedIn {
   readonly id: string;
   readonly scan: Scan;
-  /** It has been claimed and may have written something. */
+  /** The upload has been claimed and may have written something. */
   readonly isBegun: boolean;
-  /** Its worker died so often. */
+  /** How often a worker of the upload died. */
   readonly crashes: number;
-  /** What its receipt would have said at once; null: that isn't known, or others came between. */
+  /**
+   * What the receipt would have said without an interruption; null: unknown, or other uploads came
+   * between.
+   */
   readonly foreseen: Conclusions | null;
   readonly state: 'waiting' | 'processed' | 'failed';
 }
 
-/** What of a receipt depends on what was stored before. */
+/** The part of a receipt that depends on what was stored before. */
 export type Conclusions = Pick<Receipt, 'findings' | 'resolved' | 'held' | 'suppressed'>;
 
 export const conclusionsOf = ({ findings, resolved, held, suppressed }: Receipt): Conclusions => ({
@@ -32,16 +36,19 @@ export const conclusionsOf = ({ findings, resolved, held, suppressed }: Receipt)
   suppressed,
 });
 
-/** Where all this happens. */
+/** The tenant that all of this happens in. */
 export interface Ground {
   readonly database: Database;
   readonly tenantId: TenantId;
 }
 
-/** A finding as it is seen on a branch. */
+/** A finding as it was seen on a branch. */
 type Sighting = Awaited<ReturnType<typeof sightingsOn>>[number];
 
-/** `ended` has just been processed; `all` are the uploads of the tenant, it among them. */
+/**
+ * Asserts all rules. `ended` has just been processed; `all` are the uploads of the tenant, with
+ * `ended`.
+ */
 export async function assertHolds(
   ground: Ground,
   ended: HandedIn,
@@ -63,7 +70,7 @@ export async function assertHolds(
   if (all.every(({ id }) => id <= ended.id)) assertOthersAreHeld(sightings, ended, receipt);
 }
 
-/** Every item has one outcome; none of a scan's repeats another, and all can be used. */
+/** Every item has one outcome. No item of a scan repeats another, and all can be used. */
 function assertAddsUp({ findings, suppressed }: Receipt, scan: Scan): void {
   const items = [...scan.values()].flat();
   const outcomes = FINDING_OUTCOMES.map((outcome) => findings[outcome]);
@@ -77,7 +84,10 @@ function assertAddsUp({ findings, suppressed }: Receipt, scan: Scan): void {
   assert.equal(suppressed, items.filter(({ isSuppressed }) => isSuppressed).length, 'suppressed');
 }
 
-/** Where a newer one was processed before it, an upload says so, and there it neither closes nor holds anything back. */
+/**
+ * Where a newer upload was processed before, a late one says so, and resolves or holds back
+ * nothing.
+ */
 function assertLateConcludesNothing(
   { id, scan, crashes }: HandedIn,
   all: readonly HandedIn[],
@@ -88,13 +98,16 @@ function assertLateConcludesNothing(
   if (late.length === 0) return;
   const codes = warnings.map(({ code }) => code);
   assert.ok(codes.includes('later_upload_applied'), 'late, and it does not say so');
-  // An earlier try may have begun to close, while nothing newer was there.
+  // An earlier try may have begun to resolve findings before the newer upload came.
   if (crashes > 0) return;
   if (late.includes('main')) assert.equal(resolved, 0, 'closed by a late one');
   if (late.length === scan.size) assert.equal(held, 0, 'held back by a late one');
 }
 
-/** What the receipt counts is what the upload did, in all its tries together; nothing that it has was closed by it. */
+/**
+ * The receipt counts what the upload did in all its tries together, and the upload resolved nothing
+ * that its scan has.
+ */
 async function assertDidAsItSays(
   { database, tenantId }: Ground,
   { id, scan }: HandedIn,
@@ -130,7 +143,7 @@ async function assertDidAsItSays(
   assertSame(rulesOf(has), [], 'closed by the upload that has it');
 }
 
-/** A rule of one item has one finding, whoever found it first and on whatever branch. */
+/** A rule of one item has one finding, whichever upload found it first and on whatever branch. */
 async function assertNothingDoubled({ database, tenantId }: Ground): Promise<void> {
   const doubled = await database
     .tenant(tenantId)
@@ -144,7 +157,10 @@ async function assertNothingDoubled({ database, tenantId }: Ground): Promise<voi
   assert.deepEqual(doubled, [], 'doubled');
 }
 
-/** Whatever the upload found was seen there by it, or by a later one; of equal items as many are there as it found. */
+/**
+ * The upload, or a later one, has seen everything there that its scan found; there are at least as
+ * many equal items as the scan found.
+ */
 function assertNothingLost(
   sightings: readonly Sighting[],
   { id }: HandedIn,
@@ -157,7 +173,7 @@ function assertNothingLost(
   );
   const lost = items.filter(({ rule }) => !seen.has(rule));
   assertSame(rulesOf(lost), [], `lost on ${branch}`);
-  // One that comes too late brings nothing back.
+  // A late upload brings nothing back.
   if (warnings.some(({ code }) => code === 'later_upload_applied')) return;
   const isEqual = ({ rule }: { readonly rule: string }): boolean => rule === EQUAL;
   const there = sightings.filter((row) => isPresent(row) && isEqual(ruleOf(row))).length;
@@ -166,8 +182,9 @@ function assertNothingLost(
 }
 
 /**
- * Each branch has what its newest upload found, whatever older ones were processed since; on the default branch in its
- * words. Nothing is said of a branch where a newer one has begun.
+ * Each branch has what its newest upload found, whatever older uploads were processed since; the
+ * default branch shows it in the words of that upload. A branch where a newer upload has begun
+ * isn't checked.
  */
 function assertNewestIsShown(
   sightings: ReadonlyMap<Branch, readonly Sighting[]>,
@@ -184,8 +201,9 @@ function assertNewestIsShown(
 }
 
 /**
- * Behind the newest upload nothing is left that it didn't find, but for what was held back: as many as its receipt says, unless
- * the other branch, or uploads that came between, closed some of these.
+ * After the newest upload only those findings are left that it found or held back. The number held
+ * back is that of its receipt, unless the other branch, or uploads that came between, resolved some
+ * of them.
  */
 function assertOthersAreHeld(
   sightings: ReadonlyMap<Branch, readonly Sighting[]>,
@@ -202,7 +220,7 @@ function assertOthersAreHeld(
   else if (scan.size === 1 && crashes === 0) assert.equal(open, held, 'held back');
 }
 
-/** The same texts, in any order; says the first of those that differ. */
+/** The same texts, in any order; the message names the first that differ. */
 function assertSame(actual: readonly string[], expected: readonly string[], what: string): void {
   const less = (some: readonly string[], others: readonly string[]): string[] => {
     const left = Map.groupBy(others, (text) => text);

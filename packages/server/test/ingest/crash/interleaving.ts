@@ -1,6 +1,7 @@
-// One history of several uploads of one analysis, as a seed has it: they are handed in, processed in any order,
-// interrupted at any committed step, resumed after others came between, set aside as failed. What must hold is asked
-// each time one was processed (interleaving-checks.ts). Played by interleavings.test.ts.
+// One history of several uploads of one analysis, made from a seed: they are handed in, processed
+// in any order, interrupted at any committed step, resumed after others came between, or fail.
+// Whenever one was processed, interleaving-checks.ts asserts what must hold. Called by
+// interleavings.test.ts.
 
 import assert from 'node:assert/strict';
 import { limits } from '@muster/contract';
@@ -31,19 +32,19 @@ import { snapshotOf } from './snapshot.ts';
 
 const REPOSITORY = 'https://github.com/acme/interleaved';
 
-/** Beyond all leases: what waits so long waits until it is told to go on. */
+/** Later than all leases end: an upload that waits for so long waits until it is told to go on. */
 const LATER_MS = 100_000 * limits.uploadLeaseMs;
 
-/** A third would be the last of limits.uploadAttemptsMax where none made progress. */
+/** A third would be the last of limits.uploadAttemptsMax if none made progress. */
 const CRASHES_MAX = 2;
 
-/** About as many points of a kind as an upload here passes: few crashes come too late to happen. */
+/** About as many points of a kind as an upload passes here: few crashes come too late to happen. */
 const POINTS_MAX: ReadonlyMap<Point, number> = new Map([
   ['checkpoint', 14],
   ['before commit', 20],
 ]);
 
-/** Where a worker is to die: at this point of its kind, or the first one after it. */
+/** Where a worker dies: at this point of its kind, or the first one after it. */
 interface Death {
   readonly point: Point;
   readonly index: number;
@@ -60,7 +61,9 @@ interface Upload extends HandedIn {
   state: HandedIn['state'];
 }
 
-/** Plays the history of a seed in a tenant of its own; what goes wrong is told with the seed and all steps so far. */
+/**
+ * Plays the history of a seed in a tenant of its own. An error names the seed and all steps so far.
+ */
 export async function playInterleaving(stage: Stage, seed: number): Promise<void> {
   const { tenantId } = await newCaller(stage);
   const interleaving = new Interleaving(stage, tenantId, randomOf(seed));
@@ -105,10 +108,10 @@ class Interleaving {
     return this.#uploads.filter(({ state }) => state === 'waiting');
   }
 
-  /** Received, and waiting until it is told to go on. */
+  /** Receives an upload, which waits until it is told to go on. */
   async #handIn(branches: readonly Branch[]): Promise<Upload> {
     const stage = this.#stage;
-    // Ids of uploads sort by when they arrived.
+    // The ids of uploads sort by their arrival.
     stage.clock.advance(1);
     const caller = await newRunnerOf(stage, this.#tenantId);
     const scan: Scan = scanOf(this.#random, branches);
@@ -122,7 +125,7 @@ class Interleaving {
     return upload;
   }
 
-  /** One step of one upload that waits: to its end, or to its worker's. */
+  /** One step of one waiting upload: to its end, or to the death of its worker. */
   async #goOn(): Promise<void> {
     const random = this.#random;
     const waiting = this.#waiting;
@@ -137,7 +140,10 @@ class Interleaving {
     assert.equal(await this.#work(upload, null), 'processed');
   }
 
-  /** Unless the upload has ended before; then it waits until the leases of its scopes have ended. */
+  /**
+   * Kills the worker, unless the upload ends before. Then the upload waits until the leases of its
+   * scopes have ended.
+   */
   async #interrupt(upload: Upload): Promise<void> {
     if (!upload.isBegun) upload.foreseen = await this.#foresee(upload);
     const point = this.#random.pick([...POINTS_MAX.keys()]);
@@ -147,8 +153,9 @@ class Interleaving {
   }
 
   /**
-   * What its receipt would say if it were processed now. The dry run that tells this is a newer upload of one round: that
-   * makes no difference while there is one branch and nothing newer has begun.
+   * What the receipt would say if the upload were processed now. A dry run tells it, which is a
+   * newer upload of one round: that makes no difference while there is one branch and no newer
+   * upload has begun.
    */
   async #foresee({ id, scan }: Upload): Promise<Conclusions | null> {
     const isNewest = this.#uploads.every((other) => !other.isBegun || other.id < id);
@@ -162,7 +169,7 @@ class Interleaving {
     return conclusionsOf(await receiptOf(stage, caller, dryRun));
   }
 
-  /** As if it had been tried so often without getting any further. */
+  /** Fails the upload, as if it had been tried too often without progress. */
   async #setAside(upload: Upload): Promise<void> {
     await this.#stage.database
       .tenant(this.#tenantId)
@@ -181,7 +188,7 @@ class Interleaving {
     for (const other of this.#uploads) if (other !== upload) other.foreseen = null;
     let died = '';
     const work = await workOnce(stage, (point, index, step) => {
-      // Behind that checkpoint there is nothing left to do.
+      // After that checkpoint there is nothing left to do.
       if (point !== death?.point || index < death.index || step === 'finished') return;
       died = ` at ${point} ${index}${step === null ? '' : `, ${step}`}`;
       throw new Crash();

@@ -1,16 +1,18 @@
-// Several uploads of one analysis, handed in, processed, interrupted, resumed and set aside in an order that a seed
-// chooses: none loses what it has, closes what it has or doubles anything; receipts count what was done; what the newest says is
-// shown; and what was only interrupted concludes what it would have concluded at once. CRASH_SEED=n plays one seed
-// again, whatever its number. In memory: what is shown here is no matter of threads and disks (crash-points.test.ts).
+// Several uploads of one analysis, handed in, processed, interrupted, resumed and failed in an
+// order that a seed chooses. None loses what it has, resolves what it has or doubles anything;
+// receipts count what was done; the newest upload is shown; an upload that was only interrupted
+// concludes the same as without. CRASH_SEED=n plays one seed again, whatever its number. In memory,
+// because threads and disks don't matter here (crash-points.test.ts has them).
 
 import { after, before, test } from 'node:test';
 import { playInterleaving } from './interleaving.ts';
 import { openStageInMemory, type Stage } from './scene.ts';
 
 /**
- * As many as five seconds have room for, chosen out of hundreds for what they notice: 3 and 45 when an older upload takes over
- * what a newer one has written, 45 and 94 when it closes that, 7, 16, 54 and 69 when what is held back is judged by what the
- * interrupted upload itself has changed, 3 and 33 when findings that it closed aren't counted.
+ * As many as five seconds have room for, chosen out of hundreds for the mistakes that they notice:
+ * 3 and 45 when an older upload takes over what a newer one has written; 45 and 94 when it resolves
+ * that; 7, 16, 54 and 69 when the guard judges by what the interrupted upload itself has changed; 3
+ * and 33 when findings that it resolved aren't counted.
  */
 const SEEDS = [3, 7, 16, 33, 45, 54, 69, 94];
 

@@ -1,6 +1,7 @@
-// Whole uploads through the real story on SQLite: what the receipt of every fixture says the first time, the same again,
-// and with one item changed and one gone. A line an upload, zeros left out, so that a change of any count is seen in
-// review. The larger corpus beside the repository is counted, too, where it is there.
+// Whole uploads through the real story on SQLite: what the receipt of every fixture says the first
+// time, the same again, and with one item changed and one gone. A line for each upload, without
+// zeros, so that a review sees a change of any count. The larger corpus beside the repository is
+// counted, too, if it is there.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -73,7 +74,10 @@ interface Listed {
   report?: Listed;
 }
 
-/** Of the first list with items, the first one says something else, and of several the last one is gone. */
+/**
+ * Changes the words of the first item in the first list with items, and removes the last of
+ * several.
+ */
 function changeOne({ runs, findings, report }: Listed): void {
   const lists = [...(runs ?? []).map(({ results }) => results), findings, report?.findings];
   const list = lists.find((entries) => Array.isArray(entries) && entries.length > 0) ?? [];
@@ -89,7 +93,7 @@ async function tell(name: string, format: Format, uploads: readonly Buffer[]): P
   const caller = await newCaller(stage);
   const told: string[] = [];
   for (const bytes of uploads) {
-    // The same again is a new sighting, not the answer to the first one.
+    // Later the same bytes are a new upload, and not a repeat of the first one.
     stage.clock.advance(limits.lostAnswerMs + 1);
     const repositoryUrl = `https://github.com/golden/${encodeURIComponent(name)}`;
     const context = { repositoryUrl, branch: 'main', defaultBranch: true };

@@ -1,5 +1,6 @@
-// The path of an upload in this process, on a real SQLite file: received, claimed, processed to its end. Crashes are
-// thrown at counted points, as if the process had died there; the next worker takes the upload over.
+// The path of an upload in this process, on a real database: received, claimed, processed to its
+// end. Crashes are thrown at counted points, as if the process had died there; the next worker
+// takes the upload over.
 
 import { insertTenant } from '../../../src/keys/installation.queries.ts';
 import { createRunner } from '../../../src/keys/runners.ts';
@@ -28,14 +29,14 @@ export const SEAL_KEY = Buffer.alloc(32, 1);
 export const SECRET_KEY = Buffer.alloc(32, 2);
 
 export interface Stage {
-  /** Of the database; null on SQLite. */
+  /** The URL of the database; null on SQLite. */
   readonly url: string | null;
   readonly database: Database;
   readonly clock: TestClock;
   close(): Promise<void>;
 }
 
-/** For what is only to be compared with: no threads, no disk, the same statements. */
+/** For a comparison alone: no threads, no disk, the same statements. */
 export async function openStageInMemory(): Promise<Stage> {
   const database = openNearSqlite();
   const clock = new TestClock();
@@ -61,7 +62,7 @@ export async function openStage(backend: Backend = 'sqlite'): Promise<Stage> {
   };
 }
 
-/** A tenant with one runner, as its uploads see it. */
+/** A tenant with one runner, which is the caller of its uploads. */
 export async function newCaller({ database, clock }: Stage): Promise<RunnerCaller> {
   const nowMs = clock.nowMs();
   const tenantId = newId<TenantId>(nowMs);
@@ -90,12 +91,15 @@ export async function newRunnerOf(
 const isStream = (document: unknown): document is AsyncIterable<Uint8Array> =>
   typeof document === 'object' && document !== null && Symbol.asyncIterator in document;
 
-/** Chunks of a body are given away: the caller's own bytes stay. */
+/** The receiver releases the memory of chunks, so this yields a copy of the caller's bytes. */
 async function* streamOf(document: unknown): AsyncGenerator<Uint8Array> {
   yield Buffer.from(Buffer.isBuffer(document) ? document : JSON.stringify(document));
 }
 
-/** A document, the bytes of one, or these as they arrive, made durable by the real edge; returns the upload's id. */
+/**
+ * Has the real edge receive a document, its bytes, or a stream of them; returns the id of the
+ * upload.
+ */
 export async function receive(
   { database, clock }: Stage,
   caller: RunnerCaller,
@@ -128,7 +132,7 @@ export async function receive(
   return received.uploadId;
 }
 
-/** As after a fault: the upload is tried again in so many milliseconds. */
+/** As after a fault: the upload is tried again after so many milliseconds. */
 export async function postpone(
   stage: Stage,
   { tenantId }: RunnerCaller,
@@ -167,10 +171,13 @@ export const POINTS: readonly Point[] = ['checkpoint', 'before commit', 'after c
 /** Thrown at the chosen point. */
 export class Crash extends Error {}
 
-/** Called at every point with how often points of its kind were passed before; throws Crash to die there. */
+/**
+ * Called at every point, with how often points of its kind were passed before; throws Crash to die
+ * there.
+ */
 export type Watch = (point: Point, index: number, step: string | null) => void | Promise<void>;
 
-/** What ingest needs, with every point where it can die shown to `watch`. */
+/** The dependencies of ingest, which show `watch` every point where a worker can die. */
 export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDeps {
   const passed = new Map<Point, number>();
   const pass = (point: Point, step: string | null = null): void | Promise<void> => {
@@ -227,7 +234,10 @@ export async function giveBack(stage: Stage, upload: UploadRow, how: Return): Pr
   }
 }
 
-/** One claim and what came of it: 'crashed' when `watch` let it die, null when nothing waits. */
+/**
+ * Claims one upload and processes it: 'crashed' when `watch` let the worker die; null when none
+ * waits.
+ */
 export async function workOnce(
   stage: Stage,
   watch: Watch,
@@ -243,8 +253,8 @@ export async function workOnce(
 }
 
 /**
- * The same once an upload can be claimed: batches of a worker that died may still be on their way, and until they are refused
- * PostgreSQL passes their upload over.
+ * workOnce, as soon as an upload can be claimed: batches of a dead worker may still be on their
+ * way, and PostgreSQL passes over their upload until they are refused.
  */
 export const workSoon = async (
   stage: Stage,

@@ -1,5 +1,6 @@
-// What grows with a report is written in slices, on both databases: none of them is long, a worker that dies between two of
-// them costs nothing, and what was decided before the first one holds for all.
+// Writes that grow with a report are done in slices, on both databases: no slice is long, a worker
+// that dies between two of them costs nothing, and the decisions made before the first slice hold
+// for all.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -26,7 +27,7 @@ import { snapshotOf } from './snapshot.ts';
 
 const REPOSITORY = 'https://github.com/acme/slices';
 
-/** `count` of everything that a frame can have, each asset with a conclusive analysis. */
+/** `count` entries in every list of the inventory, and a conclusive analysis of each asset. */
 function largeInventory(count: number): Fields {
   const names = Array.from({ length: count }, (_, n) => `${REPOSITORY}-${n}`);
   return {
@@ -60,12 +61,12 @@ for (const backend of BACKENDS) {
     after(async () => await stage.close());
 
     const tell = async (caller: RunnerCaller, report: Fields, watch: Watch = () => {}) => {
-      // The same again is a new sighting, not the answer to the first one.
+      // Later the same bytes are a new upload, and not a repeat of the first one.
       stage.clock.advance(limits.lostAnswerMs + 1);
       const id = await receive(stage, caller, 'ctis', report);
       return { id, work: present(await workOnce(stage, watch), 'the work') };
     };
-    /** The steps of a report behind these, by name. */
+    /** The names of the steps of the last of these reports. */
     const stepsOf = async (reports: readonly Fields[]): Promise<string[]> => {
       const caller = await newCaller(stage);
       let steps: string[] = [];
@@ -93,7 +94,7 @@ for (const backend of BACKENDS) {
       return await snapshotOf(stage.database, caller.tenantId, ids);
     };
 
-    test('a large frame is written in slices, and what it counts survives a crash behind each', async () => {
+    test('a large inventory is written in slices, and its counts survive a crash after each', async () => {
       const report = largeInventory(2 * SLICE_ROWS + 10);
       const steps = await stepsOf([report]);
       const counted = steps.filter((step) => /^frame \d+$/.test(step));
@@ -226,7 +227,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(counted, ['frame 0', 'frame 1', 'frame 2', 'frame 3']);
     });
 
-    test('an upload that dies behind each of its slices gets further each time, and is done in the end', async () => {
+    test('an upload whose worker dies after each of its slices gets further each time, and is done in the end', async () => {
       const dependencies = Array.from({ length: 6 * SLICE_ROWS }, (_, n) => ({ name: `n${n}` }));
       const caller = await newCaller(stage);
       const id = await receive(stage, caller, 'ctis', { ...ctis([]), dependencies });
@@ -297,7 +298,8 @@ for (const backend of BACKENDS) {
           .where('tenant_id', '=', caller.tenantId)
           .where('rule_id', '=', rule)
           .execute();
-      // Behind the commit of the decision, which is the last one but three: its slice, the analysis, the end.
+      // After the commit of the decision, the last but three: its slice, the analysis and the end
+      // follow.
       const commits: number[] = [];
       const dry = await newCaller(stage);
       await tell(dry, full(many(3, ctisFinding)));
@@ -321,7 +323,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(from.map((data) => String(data['from'])).sort(), ['confirmed', 'open']);
     });
 
-    test('of many scopes an upload takes all or none: behind a busy one it gives back the others', async () => {
+    test('an upload takes all of its scopes or none: when one is busy it gives the others back', async () => {
       const caller = await newCaller(stage);
       const report = largeInventory(SLICE_ROWS + 10);
       const first = await tell(caller, report);

@@ -1,5 +1,5 @@
-// All that uploads left behind in a tenant, without ids and times: what a run with crashes must have in common with a
-// run without. Uploads are told by their number in the order of arrival.
+// Everything that uploads left behind in a tenant, without ids and times: a run with crashes must
+// leave the same as a run without. Uploads are named by their number in the order of arrival.
 
 import type { Database } from '../../../src/db/db.ts';
 
@@ -184,7 +184,7 @@ const receipts = (database: Database, tenantId: string) =>
     .where('tenant_id', '=', tenantId)
     .execute();
 
-/** Batches and scopes that an ended upload should not hold any more. */
+/** Batches and scopes that an ended upload should no longer hold. */
 async function leftOver(database: Database, tenantId: string): Promise<object[]> {
   const db = database.tenant(tenantId);
   const batches = await db

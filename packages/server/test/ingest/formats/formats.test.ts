@@ -1,4 +1,5 @@
-// Which format reads a document: what its route says, what its media type means, else whatever is surest of its content.
+// Which format reads a document: what its route says, what its media type means, else whatever is
+// surest of its content.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

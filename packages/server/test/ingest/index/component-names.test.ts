@@ -1,5 +1,6 @@
-// By which names dependencies refer to each other, against the rule as it is written down: ids before exact names before
-// bare ones, each of them the first that is so called, whatever order they come in; and the lists that this is kept in.
+// The names by which dependencies refer to each other, compared with the rule as it is written
+// down: ids before exact names before bare ones, each of them meaning the first dependency of that
+// name, in whatever order they come; and the columns that keep the names.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +28,10 @@ const entries = fc.array(
   { maxLength: 8 },
 );
 
-/** What each word means, with all entries at hand; and the entries whose id is another one's. */
+/**
+ * The rule, with all entries at hand: what each name means, and the entries whose id another one
+ * has already.
+ */
 function meanings(all: readonly Named[]): { means: Map<string, string>; repeated: number[] } {
   const means = new Map<string, string>();
   const repeated: number[] = [];
@@ -103,7 +107,7 @@ test('a list of texts gives each of them back, in whatever alphabet', () => {
       fc.array(fc.string({ unit: 'grapheme', maxLength: 200 }), { maxLength: 50 }),
       (texts) => {
         const list = new GrowingTexts();
-        // Often enough that they need several segments.
+        // Often enough that the columns need several segments.
         for (let turn = 0; turn < 20; turn += 1) for (const text of texts) list.push(text);
         assert.equal(list.length, 20 * texts.length);
         for (let at = 0; at < list.length; at += 1) {

@@ -1,4 +1,4 @@
-// Which items of one report are the same item, and which of them counts: that is no matter of their order.
+// Which items of one report are the same item, and which one of them counts, whatever their order.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ function written(format: Format, document: unknown, items: readonly unknown[]): 
     const read = { ...draft, detail: () => draft.detail };
     itemIndex.takeFinding(read, read.suppressed, evidenceOf(read, KEY), false, tie);
   }
-  const repeats = itemIndex.foldRepeats(itemIndex.groups.map((_, group) => group));
+  const repeats = itemIndex.markRepeats(itemIndex.groups.map((_, group) => group));
   return [...repeats.keys()].filter((row) => repeats[row] === 0);
 }
 
@@ -159,7 +159,7 @@ test('findings that differ in title, version, end, further places, flows, stacks
   for (const [one, other] of pairs) assert.deepEqual(ofCtis(one, other, one), [0, 1]);
 });
 
-test('of items that are the same one that nothing suppresses counts, then the worst, in any order', () => {
+test('among equal items an unsuppressed one counts first, then the worst, in any order', () => {
   const suppressed = { suppressions: [{ kind: 'inSource' }] };
   const note = { level: 'note' };
   const error = { level: 'error' };

@@ -1,5 +1,6 @@
-// A reader that fails on an item costs that item alone, in whichever pass it fails; the defect is told without a word of
-// the document. The readers themselves know no such item: they are made to fail here.
+// A reader that fails on an item costs that item alone, in whichever pass it fails; the defect is
+// told without a word of the document. No item makes the real readers fail: they are made to fail
+// here.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,7 +15,7 @@ import type {
   ReportWithAssets,
 } from '../../../src/ingest/report/report.rules.ts';
 import {
-  knowReport,
+  completeReport,
   type OpenDocument,
   openDocument,
   type Reading,
@@ -37,7 +38,9 @@ const fail = (): never => {
   throw new TypeError(`the reader stumbled over ${SECRET}\n    at ${SECRET}`);
 };
 
-/** The receipt of three results, whose reader does with each item what `change` says; and the defects that were told. */
+/**
+ * The receipt of three results whose outcomes `change` replaces, and the defects that were told.
+ */
 async function receiptOf(
   change: (item: Item, index: number) => Item,
 ): Promise<{ receipt: Receipt; told: ReaderDefect[] }> {
@@ -54,7 +57,10 @@ async function receiptOf(
   });
 }
 
-/** The receipt of a document with readers that are changed after its envelope was read, or after its report is known. */
+/**
+ * The receipt of a document whose reading is changed: by `changeFirst` when its envelope was read,
+ * by `change` when its report is known.
+ */
 async function dryRun(
   format: Format,
   document: unknown,
@@ -70,7 +76,7 @@ async function dryRun(
   const db = stage.database.tenant(upload.tenant_id);
   const source = new DocumentSource(db, upload, deps.sealKey, async () => {});
   const opened = changeFirst(await openDocument(upload, source));
-  const reading = change(await knowReport(deps, upload, opened));
+  const reading = change(await completeReport(deps, upload, opened));
   const itemIndex = await indexItems(deps, upload, reading);
   itemIndex.takeLists(reading.report.listIndexes);
   await storyOfDryRun(deps, upload, reading, itemIndex);
@@ -155,7 +161,7 @@ const LINKED = ctis([{ title: 't', type: 'vulnerability', severity: 'low', asset
   endpoints: ['/0', '/1', '/2'].map((path) => ({ origin: 'https://e.example', path })),
 });
 
-/** The report with a reader of that list which fails on the second entry. */
+/** The report with a reader of that list that fails on the second entry. */
 function failingAt(opened: OpenReport, list: 'assets' | 'relationships' | 'endpoints'): OpenReport {
   const failing = <T>({ reader, index }: IndexedList<T>): IndexedList<T> => {
     assert.ok(reader !== null);

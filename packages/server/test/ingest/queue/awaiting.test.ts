@@ -1,5 +1,6 @@
-// Requests that wait for the end of an upload, on both databases: what is told here wakes them at once, and one look for
-// all of them finds what other nodes ended.
+// Requests that wait for the end of an upload, on both databases: an end that is told in this
+// process wakes them at once, and one look for all of them finds the uploads that other nodes
+// ended.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -33,14 +34,14 @@ for (const backend of BACKENDS) {
         ids.push(await receive(stage, caller, 'ctis', Buffer.from(String((serial += 1)))));
       return ids;
     };
-    /** Somebody else ends what is next; nothing is told here. */
+    /** Another node ends the next upload; this process is told nothing. */
     const endNext = async (): Promise<string> => {
       const upload = present(await claim(stage), 'an upload');
       const problem = { code: 'not_ctis', detail: 'told by a test' };
       assert.equal(await end(stage, upload, 'refused', null, problem), 'refused');
       return upload.id;
     };
-    /** Time passes for nobody: only what is told ends a wait. */
+    /** Time stands still, so only a told end stops a wait. */
     const standing: Clock = {
       nowMs: () => stage.clock.nowMs(),
       monotonicMs: () => 0,

@@ -1,5 +1,5 @@
-// What an upload closes and holds back, on both databases: the same, whether it is done at once or interrupted at a bad
-// moment and resumed after others of its analysis came between.
+// What an upload resolves and holds back, on both databases: the same, whether it is processed at
+// once, or is interrupted at a bad moment and resumed after others of its analysis came between.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -25,7 +25,7 @@ import {
 const REPOSITORY = 'https://github.com/acme/conclusions';
 const OTHER_REPOSITORY = 'https://github.com/acme/others';
 
-/** Beyond all leases: what waits so long waits until it is told to go on. */
+/** Later than all leases end: an upload that waits for so long waits until it is told to go on. */
 const LATER_MS = 100 * limits.uploadLeaseMs;
 
 const rules = (from: number, to: number, prefix = 'r'): string[] =>
@@ -34,7 +34,7 @@ const rules = (from: number, to: number, prefix = 'r'): string[] =>
 interface RunOptions {
   readonly branch?: string;
   readonly repository?: string;
-  /** So many of the first results are suppressed. */
+  /** How many of the first results are suppressed. */
   readonly suppressed?: number;
 }
 
@@ -59,19 +59,19 @@ for (const backend of BACKENDS) {
     });
     after(async () => await stage.close());
 
-    /** Two runners of a tenant, whose uploads wait for nobody's turn. */
+    /** Two runners of a tenant, so that no upload waits for another's turn. */
     const runners = async (): Promise<[RunnerCaller, RunnerCaller]> => {
       const caller = await newCaller(stage);
       return [caller, await newRunnerOf(stage, caller.tenantId)];
     };
-    /** Received, and waiting until it is told to go on. */
+    /** Receives an upload, which waits until it is told to go on. */
     const hand = async (caller: RunnerCaller, ...runs: Fields[]): Promise<string> => {
       stage.clock.advance(1);
       const id = await receive(stage, caller, 'sarif', { version: '2.1.0', runs });
       await postpone(stage, caller, id, LATER_MS);
       return id;
     };
-    /** To the end; returns what it closed and held back. */
+    /** Processes an upload to its end; returns what it resolved and held back. */
     const work = async (caller: RunnerCaller, id: string) => {
       await postpone(stage, caller, id, 0);
       const { upload, outcome } = await workSoon(stage, () => {});
@@ -79,7 +79,9 @@ for (const backend of BACKENDS) {
       const { resolved, held } = await receiptOf(stage, caller, id);
       return { resolved, held };
     };
-    /** Up to this step; then it waits until the leases of its scopes have ended. */
+    /**
+     * Processes an upload up to this step; then it waits until the leases of its scopes have ended.
+     */
     const dieAt = async (caller: RunnerCaller, id: string, at: string): Promise<void> => {
       await postpone(stage, caller, id, 0);
       const { upload, outcome } = await workSoon(stage, (_point, _index, step) => {
@@ -97,7 +99,8 @@ for (const backend of BACKENDS) {
       test(`what a later branch of a log is judged by is what was open before: ${how}`, async () => {
         const [caller] = await runners();
         await work(caller, await hand(caller, runOf(rules(0, 1200))));
-        // Half of main is gone, which is just not too much; its first batch suppresses some of the rest.
+        // Half of main is gone, just not too much for the guard; the first batch of main suppresses
+        // some of the rest.
         const half = rules(600, 1200);
         const log = await hand(
           caller,
@@ -134,7 +137,7 @@ for (const backend of BACKENDS) {
         const few = await hand(caller, runOf(rules(0, 100)));
         assert.deepEqual(await work(caller, few), { resolved: 0, held: 900 });
         const again = await hand(caller, runOf(rules(0, 100).reverse()));
-        // The first slice is closed: what is left is no longer what the first scan lacked.
+        // The first slice is resolved: what is left is no longer what the first scan lacked.
         if (dies) await dieAt(caller, again, 'absence 1');
         assert.deepEqual(await work(caller, again), { resolved: 900, held: 0 });
       });

@@ -1,4 +1,5 @@
-// Who is next (fairness.rules.ts): tenants by what they have in work, then in turn; within a tenant runners likewise.
+// Whose upload is next (fairness.rules.ts): tenants by what they have in work, then in turn; the
+// runners of a tenant likewise.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,13 +16,13 @@ const flow = (tenant: string, runner: string, more: Partial<UploadFlow> = {}): U
 
 const names = (flows: readonly UploadFlow[]): string[] => flows.map(({ runner_id: id }) => id);
 
-/** Serves whoever is next `count` times; what waits never ends. */
+/** Serves whoever is next `count` times, as if their uploads never came to an end. */
 function serve(flows: readonly UploadFlow[], count: number): string[] {
   const turns = new Turns();
   return Array.from({ length: count }, () => {
     const [next] = inTurn(flows, turns);
     assert.ok(next !== undefined);
-    turns.note(next);
+    turns.served(next);
     return next.runner_id;
   });
 }
@@ -43,7 +44,7 @@ test('the tenant with the fewest in work comes first, whoever’s turn it is', (
     flow('b', '2', { in_work: 0, due_since: 7 }),
     flow('c', '1', { in_work: 0, due_since: 9 }),
   ];
-  turns.note({ tenant_id: 'c', runner_id: 'c.1' });
+  turns.served({ tenant_id: 'c', runner_id: 'c.1' });
   assert.deepEqual(names(inTurn(flows, turns)), ['c.1', 'b.2', 'b.1', 'a.1']);
 });
 

@@ -1,5 +1,6 @@
-// What an upload is worth that is interrupted in the middle of its batches while others of its analysis go on, on both
-// databases: nothing that it has is closed, nothing is lost, and what is concluded is what it would have been at once.
+// An upload that is interrupted in the middle of its batches while others of its analysis go on, on
+// both databases: nothing that it has is resolved, nothing is lost, and it concludes the same as
+// without the interruption.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -25,7 +26,7 @@ import {
 
 const CONTEXT = { repositoryUrl: 'https://github.com/acme/interrupted', branch: 'main' };
 
-/** Beyond all leases: what waits so long waits until it is told to go on. */
+/** Later than all leases end: an upload that waits for so long waits until it is told to go on. */
 const LATER_MS = 10 * limits.uploadLeaseMs;
 
 for (const backend of BACKENDS) {
@@ -48,7 +49,10 @@ for (const backend of BACKENDS) {
       const { upload, outcome } = await workSoon(stage, () => {});
       return { id: upload.id, outcome };
     };
-    /** Dies when the first batch is committed; the two behind it are under way and may still be, or not. It waits. */
+    /**
+     * Lets the worker die when the first batch is committed; the two batches after it are under
+     * way, and may be committed or not. Then the upload waits.
+     */
     const dieAfterFirstBatch = async (caller: RunnerCaller, id: string): Promise<UploadRow> => {
       const { upload, outcome } = await workSoon(stage, (_point, _index, step) => {
         if (step === 'batch 1') throw new Crash();
@@ -58,7 +62,7 @@ for (const backend of BACKENDS) {
       await postpone(stage, caller, id, LATER_MS);
       return upload;
     };
-    /** The same, until the leases of its scopes have ended. */
+    /** Lets the worker die like that, and the leases of the upload's scopes end. */
     const interrupt = async (caller: RunnerCaller, id: string): Promise<void> => {
       await dieAfterFirstBatch(caller, id);
       stage.clock.advance(limits.uploadLeaseMs + 1000);
@@ -82,7 +86,7 @@ for (const backend of BACKENDS) {
     };
     const codesOf = ({ warnings }: Receipt): string[] => warnings.map(({ code }) => code);
 
-    test('of two that were interrupted each concludes what it would have at once', async () => {
+    test('two interrupted uploads each conclude the same as without the interruption', async () => {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const rules = Array.from({ length: limits.ingestBatchItems + 10 }, (_, rule) => `r${rule}`);
@@ -126,7 +130,7 @@ for (const backend of BACKENDS) {
         await postpone(stage, other, older, LATER_MS);
         stage.clock.advance(1);
         const fresh = Array.from({ length: 60 }, (_, rule) => `n${rule}`);
-        // What only the newer one has is in its first batch, beside some that both have.
+        // The first batch has what only the newer upload has, beside some findings that both have.
         const only = [...fresh, ...base.slice(250)];
         const both = base.slice(0, overlap);
         const newer = await hand(caller, [...only, ...both]);
@@ -181,7 +185,8 @@ for (const backend of BACKENDS) {
       await hand(caller, rules);
       await work();
       stage.clock.advance(1);
-      // Half of it is gone, which is just not too much; but of the other half the first batch suppresses some.
+      // Half of it is gone, just not too much for the guard; but the first batch suppresses some of
+      // the other half.
       const suppressions = [{ kind: 'external', status: 'accepted' }];
       const results = rules
         .slice(600)
@@ -196,7 +201,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual({ held, resolved, suppressed }, { held: 0, resolved: 600, suppressed: 10 });
     });
 
-    test('who lost an upload extends none of its scopes', async () => {
+    test('a worker that lost an upload extends none of its scopes', async () => {
       const caller = await newCaller(stage);
       const other = await newRunnerOf(stage, caller.tenantId);
       const lost = await hand(caller, ['one']);

@@ -1,5 +1,5 @@
-// What is kept of uploads and for how long, on both databases: bytes in flight, raw bytes past their keeping, bodies that
-// stopped arriving, rejections; and what becomes of an upload whose worker gave up.
+// What is kept of uploads and for how long, on both databases: bytes in flight, raw bytes, bodies
+// that stopped arriving, rejections; and what becomes of an upload whose worker gave up.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -86,7 +86,7 @@ for (const backend of BACKENDS) {
       await workOnce(stage, () => {});
       const { tenantId } = caller;
       const db = stage.database.tenant(tenantId);
-      // As many pieces as the largest upload has; small ones, since only their number matters.
+      // As many chunks as the largest upload has; small ones, since only their number matters.
       const rows = Array.from({ length: 5000 }, (_, at) => ({
         tenant_id: tenantId,
         upload_id: id,
@@ -144,7 +144,8 @@ for (const backend of BACKENDS) {
       assert.equal(done.id, first);
       await end(stage, done, 'refused', null, { code: 'not_ctis', detail: 'told by a test' });
       await receive(stage, caller, 'ctis', noise(1000), {}, more);
-      // Not known to be too much before it comes: refused in the middle, and nothing of it is left.
+      // The server can't know beforehand that it is too much: it refuses the body in the middle,
+      // and keeps nothing of it.
       await assert.rejects(receive(stage, caller, 'ctis', noise(20 * MIB), {}, more), {
         code: 'rate_limited',
       });

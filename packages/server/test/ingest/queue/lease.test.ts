@@ -12,7 +12,7 @@ import { claim, newCaller, openStage, receive, watchedDeps } from '../crash/scen
 test('every pass over a long document extends the claim and measures the time anew, and ends when somebody else has it', async () => {
   const stage = await openStage();
   const caller = await newCaller(stage);
-  // More than is held in memory, so that every pass reads the pieces anew.
+  // More than is held in memory, so that every pass reads the chunks anew.
   const results = Array.from({ length: 70 }, () => ({ message: { text: 'x'.repeat(300_000) } }));
   const id = await receive(stage, caller, 'sarif', { version: '2.1.0', runs: [{ results }] });
   const upload = present(await claim(stage), 'the upload');
@@ -25,7 +25,7 @@ test('every pass over a long document extends the claim and measures the time an
   let pieces = 0;
   const source = new DocumentSource(db, upload, deps.sealKey, async () => {
     pieces += 1;
-    // A slow disk: half a claim's time between two pieces.
+    // A slow disk: half the time of a claim between two chunks.
     stage.clock.advance(limits.uploadLeaseMs / 2);
     stage.clock.age(limits.uploadLeaseMs / 2);
     await keep();

@@ -1,5 +1,6 @@
-// A report about very many assets, on both databases: what is stored of them is read some scopes at a time, of the large ones
-// page by page, and each finding meets only those of its own asset.
+// A report about very many assets, on both databases: their stored findings are read some scopes at
+// a time, those of large scopes page by page, and each finding is matched only with those of its
+// own asset.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,11 +12,14 @@ import { ctisFinding } from '../../http/reports.ts';
 import type { Fields } from '../../http/wire.ts';
 import { newCaller, openStage, receiptOf, receive, type Stage, workOnce } from '../crash/scene.ts';
 
-/** Findings of each asset: one has more than a page of them, one a good part of it, the others a few. */
+/**
+ * Findings of each asset: one has more than a page of them, one a good part of a page, the others a
+ * few.
+ */
 const COUNTS = [2100, 600, ...Array.from({ length: 260 }, () => 4)];
 const TOTAL = COUNTS.reduce((sum, count) => sum + count, 0);
 
-/** The same findings on each asset, as far as it has so many, but for those that are gone. */
+/** The same findings on each asset, as many as it has, without those that are gone. */
 function reportOf(isGone: (asset: number, finding: number) => boolean = () => false): Fields {
   const findings = COUNTS.flatMap((count, asset) =>
     Array.from({ length: count }, (_, number) => number)
@@ -53,7 +57,7 @@ for (const backend of BACKENDS) {
     const again = await tell(stage, caller, reportOf());
     assert.deepEqual(again.findings, { ...first.findings, created: 0, unchanged: TOTAL });
 
-    // On every other asset something is missing that all others have.
+    // Every other asset lacks a finding that all others have.
     const isGone = (asset: number, number: number): boolean => asset % 2 === 0 && number % 4 === 3;
     const gone = COUNTS.flatMap((count, asset) =>
       Array.from({ length: count }, (_, number) => number)

@@ -1,5 +1,6 @@
-// Findings whose file was renamed or whose code was edited are the same findings, on both databases: they keep their ids,
-// their decisions and their past. What merely looks alike is not merged with them.
+// Findings whose file was renamed or whose code was edited are the same findings, on both
+// databases: they keep their ids, their decisions and their past. A finding that merely looks alike
+// is not merged with them.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -66,7 +67,7 @@ for (const backend of BACKENDS) {
       format: 'sarif' | 'ctis',
       context: Fields = {},
     ) => {
-      // The same again is a new sighting, not the answer to the first one.
+      // Later the same bytes are a new upload, and not a repeat of the first one.
       stage.clock.advance(limits.lostAnswerMs + 1);
       const id = await receive(stage, caller, format, document, {
         repositoryUrl: REPOSITORY,
@@ -130,7 +131,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await tellSarif(caller, moved), { ...none, unchanged: 2 });
     });
 
-    test('of equal code in a folder that moved each finding goes with its file', async () => {
+    test('when a folder with equal code moves, each finding goes with its file', async () => {
       const caller = await newCaller(stage);
       const paths = Array.from({ length: 20 }, (_, at) => `part-${at % 5}/file-${at}.ts`);
       await tellSarif(
@@ -177,7 +178,7 @@ for (const backend of BACKENDS) {
       }
     });
 
-    test('what is resolved stays so, and of a part of the code nothing is known to have moved', async () => {
+    test('a resolved finding stays resolved, and a partial report moves nothing', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'a.ts' }]);
       await tellSarif(caller, [{ path: 'z.ts', rule: 'r2' }]);
@@ -200,7 +201,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual(await tellSarif(caller, renamed), { ...none, changed: 1 });
     });
 
-    test('what two other branches have alike is not one finding', async () => {
+    test('similar findings of two other branches are not one finding', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'z.ts', rule: 'r2' }]);
       const others = [{ path: 'z.ts', rule: 'r2' }];
@@ -211,7 +212,7 @@ for (const backend of BACKENDS) {
       assert.equal(created, 1);
     });
 
-    test('what is mended goes nowhere: something new is open', async () => {
+    test('a resolved finding moves nowhere: another one nearby is a new one', async () => {
       const caller = await newCaller(stage);
       await tellSarif(caller, [{ path: 'a.ts' }]);
       await decide(caller, 'a.ts', 10, 'resolved');
@@ -372,7 +373,7 @@ for (const backend of BACKENDS) {
       const { created } = await tell(caller, report('app'), 'ctis');
       assert.equal(created, 2);
       const moved = await tell(caller, report('service'), 'ctis');
-      // Of the secret only a mask is known.
+      // Only a mask of the secret is known.
       assert.deepEqual(moved, { ...none, changed: 1, created: 1, resolved: 1 });
     });
   });

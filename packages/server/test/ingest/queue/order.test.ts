@@ -1,5 +1,6 @@
-// Uploads of one analysis that wait for each other, on both databases: a runner's are applied in the order of their arrival,
-// and one that comes late all the same takes nothing back that a later one said.
+// Uploads of one analysis that wait for each other, on both databases: those of a runner are
+// applied in the order of their arrival, and one that is applied late nevertheless takes back
+// nothing that a later one said.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -113,7 +114,7 @@ for (const backend of BACKENDS) {
       assert.deepEqual((await rowOf(caller, slow)).attempt, 2);
     });
 
-    test('an upload that waits because of a fault holds none of its runner’s up', async () => {
+    test('an upload that waits because of a fault holds up no other one of its runner', async () => {
       const caller = await newCaller(stage);
       await postpone(stage, caller, await hand(caller, ['a']), 60_000);
       const newer = await hand(caller, ['a', 'b']);
@@ -148,7 +149,8 @@ for (const backend of BACKENDS) {
       const again = present(await claim(stage), 'the first one again');
       const second = await hand(other, ['both', 'second']);
       let meanwhile: { id: string; outcome: string } | null = null;
-      // Reading its first piece takes so long that the claim is extended behind it: there the other one comes.
+      // Reading the first piece takes so long that the claim is extended after it: that is when the
+      // other upload comes.
       const deps = {
         ...watchedDeps(stage, () => {}),
         onProgress: () => stage.clock.age(limits.uploadLeaseMs / 2),

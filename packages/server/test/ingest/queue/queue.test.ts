@@ -1,4 +1,5 @@
-// The queue of uploads on both databases: floods, turns, clocks that disagree, limits on what one tenant has in flight.
+// The queue of uploads on both databases: floods, turns, clocks that disagree, limits on what one
+// tenant has in flight.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -59,7 +60,7 @@ for (const backend of BACKENDS) {
       const made = await createRunner(database, clock, caller.tenantId, { name: 'c' }, 'test');
       return { ...caller, runnerId: made.runner.id as RunnerId };
     };
-    /** Whatever a rule left behind is ended before the next one. */
+    /** Ends whatever the test before left in the queue. */
     const drain = async (): Promise<void> => {
       for (const upload of open.slice()) await finish(upload);
       const worker = hand();
@@ -137,7 +138,7 @@ for (const backend of BACKENDS) {
       await drain();
     });
 
-    /** Runners of one tenant, as many as its limit needs to be reached. */
+    /** As many runners of one tenant as are needed to reach its limit. */
     const crew = async (): Promise<RunnerCaller[]> => {
       const caller = await newCaller(stage);
       const others = limits.uploadsWaitingPerTenantMax / limits.uploadsWaitingPerRunnerMax;
@@ -163,7 +164,7 @@ for (const backend of BACKENDS) {
       await drain();
     });
 
-    test('of 230 uploads at once 200 or fewer come in; the others are told how long to wait', async () => {
+    test('when 230 uploads come at once, at most 200 get in; the others are told how long to wait', async () => {
       const runners = await crew();
       const caller = present(runners[0], 'a runner');
       const handIn = async (_: unknown, n: number): Promise<unknown> => {
@@ -197,7 +198,7 @@ for (const backend of BACKENDS) {
         await flood(runner, limits.uploadsWaitingPerRunnerMax);
       await flood(present(runners.at(-2), 'another'), limits.uploadsWaitingPerRunnerMax - 1);
       const db = stage.database.tenant(caller.tenantId);
-      // One more that has not arrived whole: its row is there from the first byte on.
+      // One more upload, which has not arrived whole: its row is there from the first byte on.
       const [newest] = await db
         .selectFrom('upload')
         .selectAll()

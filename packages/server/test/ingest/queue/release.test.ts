@@ -1,4 +1,4 @@
-// Memory of byte strings given back at once (lib/release.ts): the right one, and nobody else's.
+// Memory of byte strings given back at once (lib/release.ts): the right memory, and nobody else's.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

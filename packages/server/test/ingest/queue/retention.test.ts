@@ -1,5 +1,6 @@
-// What is taken away of uploads, on both databases: dry runs, many old uploads at once, repeats and bodies that stop on
-// their way in. It goes in small steps, and nobody finds what is being taken away.
+// What is removed of uploads, on both databases: dry runs, many old uploads at once, repeats, and
+// bodies that stop arriving. It goes in small steps, and nobody finds an upload that is being
+// removed.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -62,7 +63,7 @@ for (const backend of BACKENDS) {
       stage.clock.advance(ms);
       stage.clock.age(ms);
     };
-    /** Rows like that of an upload of this caller. */
+    /** Copies of the row of an upload of this caller. */
     const copies = async (
       caller: RunnerCaller,
       number: number,
@@ -121,18 +122,18 @@ for (const backend of BACKENDS) {
       assert.equal(await workOnce(stage, () => {}), null, 'it had ended');
     });
 
-    test('hundreds of old uploads go in one round, and of two nodes neither does the other’s work', async () => {
+    test('hundreds of old uploads go in one round, and two nodes never do the same work', async () => {
       const caller = await newCaller(stage);
       const finished = stage.clock.nowMs() - KEEP_MS - MINUTE_MS;
       await copies(caller, 300, { state: 'refused', finished_at: finished });
       const [one, other] = await Promise.all([prune(), prune()]);
-      // One node may end early when the other holds the last one; nothing is done twice.
+      // One node may end early when the other holds the last upload; nothing is done twice.
       assert.equal(one + other, 300);
       assert.equal(await count(caller, 'upload_chunk'), 1, 'the newest keeps its bytes');
       assert.equal(await prune(), 0);
     });
 
-    test('rejections go with the raw bytes, also many', async () => {
+    test('rejections go with the raw bytes, however many they are', async () => {
       const caller = await newCaller(stage);
       const { tenantId } = caller;
       const id = await receive(stage, caller, 'ctis', randomBytes(9));

@@ -1,7 +1,7 @@
-// Uploads of one tenant that several workers process at the same time, while operators decide and upkeep prunes: the same
-// assets, components, refs and scopes, in opposite orders. All of them end, the sums hold, and on PostgreSQL no two
-// transactions ever wait for each other in a circle. One that does is tried again, so that only the database's own count
-// can tell.
+// Uploads of one tenant that several workers process at the same time, while operators decide and
+// upkeep prunes: the same assets, components, refs and scopes, in opposite orders. All of them end,
+// the sums hold, and on PostgreSQL no two transactions ever wait for each other in a circle. A
+// transaction that does is run again, so only the database's own count tells of it.
 
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -33,7 +33,7 @@ const COMPONENTS = 60;
 const BRANCHES = ['main', 'dev', 'release'];
 const TOOLS = ['one', 'two', 'three'];
 
-/** The numbers from 0 on, in an order of their own: as they are, turned round, or mixed. */
+/** The numbers from 0 on, in one of three orders: as they are, reversed, or mixed. */
 function ordered(random: Random, count: number): number[] {
   const numbers = Array.from({ length: count }, (_, index) => index);
   if (random.chance(0.3)) return random.shuffled(numbers);
@@ -43,7 +43,7 @@ function ordered(random: Random, count: number): number[] {
 const some = (random: Random, count: number): number[] =>
   ordered(random, count).filter(() => random.chance(0.7));
 
-/** Findings on many assets, which have components, endpoints and each other, in whatever order. */
+/** Findings on many assets, with components, endpoints and relationships, in any order. */
 function ctisOf(random: Random): object {
   const numbers = some(random, ASSETS);
   const of = (at: number) => ({
@@ -58,7 +58,7 @@ function ctisOf(random: Random): object {
     version: '1.6',
     metadata: { coverage_type: random.pick(['full', 'partial']) },
     tool: { name: random.pick(TOOLS) },
-    // The first one has the components: it is the same in every report.
+    // The first asset is the same in every report, because it has the components.
     assets: [of(0), ...numbers.filter((at) => at !== 0).map(of)],
     relationships: near.map((at, index) => ({
       from_ref: `a${numbers[index]}`,
@@ -85,7 +85,7 @@ function ctisOf(random: Random): object {
   };
 }
 
-/** Runs on several branches of several repositories, in whatever order. */
+/** Runs on several branches of several repositories, in any order. */
 function sarifOf(random: Random): object {
   const driver = { name: random.pick(TOOLS) };
   const runs = some(random, 6).flatMap((repository) =>
@@ -130,11 +130,11 @@ for (const backend of BACKENDS) {
       return Number(count);
     };
 
-    /** Works until nothing is due. */
+    /** Works until no upload is due. */
     const work = async (): Promise<void> => {
       while ((await workOnce(stage, () => {})) !== null);
     };
-    /** An operator and upkeep, for as long as the others work. */
+    /** An operator and upkeep, for as long as the workers work. */
     const meddle = async (random: Random, isDone: () => boolean): Promise<void> => {
       const { database, clock } = stage;
       while (!isDone()) {
@@ -176,7 +176,7 @@ for (const backend of BACKENDS) {
         const meddling = meddle(random, () => isDone);
         while ((await waiting()) > 0) {
           await Promise.all(Array.from({ length: WORKERS }, work));
-          // Those that met a busy scope wait for a while.
+          // Uploads that met a busy scope wait for a while.
           stage.clock.advance(2000);
         }
         isDone = true;
@@ -197,7 +197,7 @@ for (const backend of BACKENDS) {
         const outcomes = FINDING_OUTCOMES.reduce((total, name) => total + findings[name], 0);
         assert.equal(outcomes, findings.received);
       }
-      // What is stored was counted as created, once.
+      // Everything that is stored was counted as created, once.
       assert.equal(
         sum((receipt) => receipt.findings.created),
         await rows('finding'),
@@ -233,7 +233,7 @@ for (const backend of BACKENDS) {
         category: '',
       }));
       const db = database.tenant(tenant());
-      // Stored in the order in which nobody asks for them.
+      // Stored in an order in which nobody asks for them.
       for (const key of keys.toReversed()) await takeScopes(db, holder, [key], nowMs, until);
       const [taken] = await Promise.all([
         database.transaction(tenant(), (tx) => takeScopes(tx, other, keys, nowMs, until)),
@@ -282,7 +282,10 @@ for (const backend of BACKENDS) {
 
 const CONTENDED = 'asset component scope finding';
 
-/** Every row takes a moment to be written: long enough for whoever comes from the other side to meet it. */
+/**
+ * Every row takes a moment to be written: long enough for a transaction from the other side to meet
+ * it.
+ */
 async function dawdle(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
@@ -302,7 +305,10 @@ async function dawdle(url: string): Promise<void> {
   }
 }
 
-/** How many deadlocks a database has had. Sessions tell when they end, so theirs is waited for. */
+/**
+ * How many deadlocks a database has had. Sessions report them at their end, so this waits for the
+ * end of the sessions.
+ */
 async function deadlocksOf(url: string): Promise<number> {
   const client = new pg.Client(url);
   await client.connect();

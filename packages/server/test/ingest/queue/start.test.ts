@@ -1,5 +1,5 @@
-// When the threads of ingest are started: with the first upload that is told, else after a while, for what was left from before
-// or came to another node.
+// When the ingest threads are started: with the first upload that is told, else after a while, for
+// uploads that were left from before or came to another node.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

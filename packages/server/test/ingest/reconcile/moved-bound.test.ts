@@ -1,5 +1,5 @@
-// More new findings than looser matching looks at, which differ in their lines alone: told apart at once, and the receipt says
-// that nothing was looked for.
+// A report with more new findings than matching looks at for moves; they differ only in their
+// lines. They are told apart at once, and the receipt says that no moves were looked for.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,8 @@ test('beyond its bound nothing is looked for, and the receipt says so', async ()
   await tell(sarif([sarifResult({ path: 'a.ts' })]), {});
   const lines = Array.from({ length: MOVED_MAX + 1 }, (_, at) => at + 1);
   const moved = lines.map((line) => sarifResult({ path: 'b.ts', line }));
-  // Only a dry run: to write as many would take long. Compared each with each they would take minutes.
+  // Only a dry run, because to write as many findings would take long. To compare each with each
+  // would take minutes.
   const { findings, warnings } = await tell(sarif(moved), { dryRun: true });
   assert.equal(findings.created, moved.length);
   assert.deepEqual(

@@ -1,5 +1,6 @@
-// What the assets of a report are known by, against the rule as it is written down: one row for each in the order in which
-// they came, and of ids the first usable asset that has one; and the lists of hashes and names that this is kept in.
+// The assets of a report, compared with the rule as it is written down: one row for each, in the
+// order in which they came; an id means the first usable asset that has it. Also the columns that
+// keep hashes and names.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

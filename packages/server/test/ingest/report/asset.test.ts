@@ -1,4 +1,5 @@
-// Names of assets: what names the same thing gets the same value in the same class (CTIS §4.3).
+// Normalised names of assets: names of the same thing get the same value in the same class (CTIS
+// §4.3).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

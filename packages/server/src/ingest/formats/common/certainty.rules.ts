@@ -1,5 +1,5 @@
-// How surely a document is of a format, by its envelope. The format with the highest certainty reads the document; of equal
-// ones the registry's first. Pure.
+// How surely a document is of a format, by its envelope. The format with the highest certainty
+// reads the document; of equal ones the registry's first. Pure.
 
 export const CERTAINTY = {
   none: 0,

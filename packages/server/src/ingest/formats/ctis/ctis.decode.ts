@@ -43,7 +43,10 @@ import { scanOf } from '../common/scan-context.rules.ts';
 const REPORT_LISTS = ['assets', 'findings', 'dependencies', 'relationships', 'endpoints'];
 const REPORT_MEMBERS = ['metadata', 'tool', ...REPORT_LISTS];
 
-/** Where items stand: whatever a report may have by the hundred thousand, in a flat report and in a wrapped one. */
+/**
+ * Where items stand: whatever a report may have by the hundred thousand, in a flat report and in a
+ * wrapped one.
+ */
 export const CTIS_LISTS = ['', '/report'].flatMap((base) =>
   REPORT_LISTS.map((name) => `${base}/${name}`),
 );

@@ -1,5 +1,6 @@
-// Gitleaks 8 JSON report → Report. The document is a list of findings and nothing else: tool, asset and branch are what
-// the sender says beside it. Every finding holds a secret, which reaches the content of its identity alone.
+// Gitleaks 8 JSON report → Report. The document is a list of findings and nothing else: tool, asset
+// and branch are what the sender says beside it. Every finding holds a secret, which reaches the
+// content of its identity alone.
 
 import { limits } from '@muster/contract/plain';
 import {
@@ -53,8 +54,8 @@ export const GITLEAKS: FormatFacts = { name: 'gitleaks', coversAssets: false };
 const TOOL = 'gitleaks';
 
 /**
- * Gitleaks says no severity. Its SARIF has no level either, which means `warning` (SARIF 2.1.0 §3.27.10): both reports of
- * one scan shall be equally bad.
+ * Gitleaks says no severity. Its SARIF has no level either, which means `warning` (SARIF 2.1.0
+ * §3.27.10): both reports of one scan shall be equally bad.
  */
 const SEVERITY = 'medium';
 
@@ -67,7 +68,10 @@ const MEMBERS: ReadonlySet<string> = new Set(
 /** Gitleaks lists a handful of tags. */
 const TAGS_MAX = 32;
 
-/** A list whose first entry has members as only Gitleaks names them. Nothing tells what an empty list lists. */
+/**
+ * A list whose first entry has members as only Gitleaks names them. Nothing tells what an empty
+ * list lists.
+ */
 export function certaintyOfGitleaks(envelope: unknown, first: unknown): Certainty {
   if (!Array.isArray(envelope)) return CERTAINTY.none;
   const leak = objectOf(first);
@@ -107,7 +111,10 @@ export function openGitleaks(
   });
 }
 
-/** What the sender says, else the command that the report was made for. A report lists all that the scan found. */
+/**
+ * What the sender says, else the command that the report was made for. A report lists all that the
+ * scan found.
+ */
 function analysisOf(
   context: UploadContext,
   asset: number | null,

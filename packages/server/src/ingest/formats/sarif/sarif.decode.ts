@@ -35,7 +35,10 @@ import { analysisOf, assetOf } from './read/run-analysis.decode.ts';
 import { checkLog, checkRun } from './read/shape.decode.ts';
 import { checkBelow } from './read/types.decode.ts';
 
-/** Where items stand: §3.14.23 results, of runs (§3.13.4) and of inline external properties (§3.13.5). */
+/**
+ * Where items stand: §3.14.23 results, of runs (§3.13.4) and of inline external properties
+ * (§3.13.5).
+ */
 export const SARIF_LISTS = ['/runs/*/results', '/inlineExternalProperties/*/results'];
 
 /** A run is about one asset, or about one that isn't known. */
@@ -179,7 +182,10 @@ function contextOf(owner: ListOwner | undefined): string {
   return hash.digest('hex');
 }
 
-/** How surely a document is SARIF, by its envelope: its version and its runs say so together, each of them alone may. */
+/**
+ * How surely a document is SARIF, by its envelope: its version and its runs say so together, each
+ * of them alone may.
+ */
 export function certaintyOfSarif(envelope: unknown): Certainty {
   const log = objectOf(envelope);
   if (log === null) return CERTAINTY.none;

@@ -46,7 +46,7 @@ test('entries of all lists are items; all rejected ones are counted, and the fir
     itemIndex.components.reject(rejection(max + at, code), undefined);
   }
   itemIndex.takeLists(listIndexes);
-  assert.deepEqual(itemIndex.beside, { received: 4 + max + 3, rejected: 2 + max + 3 });
+  assert.deepEqual(itemIndex.listTally, { received: 4 + max + 3, rejected: 2 + max + 3 });
   const { rejections, rejectionsByCode } = itemIndex.tally;
   assert.deepEqual(
     [...rejectionsByCode],

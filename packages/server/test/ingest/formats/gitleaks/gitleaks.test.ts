@@ -1,5 +1,5 @@
-// The rules by which Gitleaks reports become drafts, and what never leaves the reader: the value of a secret. The whole of a
-// report stands in readers.golden.test.ts.
+// The rules by which Gitleaks reports become drafts, and what never leaves the reader: the value of
+// a secret. The whole of a report stands in readers.golden.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
