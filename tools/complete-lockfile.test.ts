@@ -1,4 +1,5 @@
-// What a mirror left out of the lockfile is added, each version where npm would look for it.
+// Packages that a mirror left out of the lockfile are added, each version where npm would look for
+// it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -21,6 +21,7 @@ import {
   missingFiles,
   resolvedHosts,
 } from './tidy/documents.ts';
+import { lonelyExports } from './tidy/exports.ts';
 import { stateWords } from './tidy/machines.ts';
 import { databaseHomes, packagePermissions, suffixPermissions } from './tidy/permissions.ts';
 import { circles, crowdedFolders, falseCallers, upwardImports } from './tidy/rooms.ts';
@@ -70,6 +71,8 @@ for (const [title, rule] of Object.entries(FILE_RULES)) {
 }
 
 test('no two files import each other in a circle', () => assertNone(circles(files)));
+
+test('every export of a production file has an importer', () => assertNone(lonelyExports(files)));
 
 test('a folder fits in one head', () => assertNone(crowdedFolders(paths)));
 

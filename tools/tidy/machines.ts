@@ -37,7 +37,7 @@ function wordsIn(file: SourceFile, node: Node): Violation[] {
   });
 }
 
-/** What a call gets to write: an object, or a function that makes one. */
+/** The value that a call writes: an object, or a function that makes one. */
 function written(node: Node): Node | null {
   if (node.type === 'ArrowFunctionExpression') {
     return node.body.type === 'ParenthesizedExpression' ? node.body.expression : node.body;

@@ -8,7 +8,7 @@ import { ACTIVE_STATUSES, FINDING_STATUSES, type FindingStatus } from '@muster/c
 /** How a finding was resolved. */
 export type Resolution = 'fixed' | 'by_operator';
 
-/** What an event judges. */
+/** The state that an event is judged by. */
 export interface FindingState {
   readonly status: FindingStatus;
   /** Absence resolved it, not an operator. */
@@ -17,7 +17,7 @@ export interface FindingState {
   readonly isByReport: boolean;
 }
 
-/** What an event does: the columns that it sets. */
+/** The columns that an event sets. */
 export interface FindingMove {
   readonly to: FindingStatus;
   readonly resolution: Resolution | null;
@@ -72,8 +72,8 @@ export const created = (isSuppressed: boolean): FindingMove => ({
 });
 
 /**
- * What a report that has the finding does to its status; null: the status stays. Only the default
- * branch reopens a finding.
+ * The move that a report with the finding makes; null: the status stays. Only the default branch
+ * reopens a finding.
  */
 export function seen(
   state: FindingState,
@@ -96,14 +96,14 @@ function eventOfSighting(
   return isSuppressed ? 'suppress' : 'reopen';
 }
 
-/** What absence on the default branch does to an active finding. */
+/** The move of an active finding that is absent on the default branch. */
 export const RESOLVED_BY_ABSENCE: FindingMove = {
   to: FINDING_MOVES.resolve.to[0],
   resolution: 'fixed',
   by: 'absence',
 };
 
-/** What the end of an acceptance does. */
+/** The move at the end of an acceptance. */
 export const LAPSED: FindingMove = {
   to: FINDING_MOVES.lapse.to[0],
   resolution: null,

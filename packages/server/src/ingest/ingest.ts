@@ -90,8 +90,8 @@ export async function processUpload(deps: IngestDeps, upload: UploadRow): Promis
 }
 
 /**
- * What an upload shows of its report as soon as the report is open. The command belongs to a
- * refused report, too: the runner of the report finishes it.
+ * The facts that an upload shows of its report as soon as the report is open. The command belongs
+ * to a refused report, too: the runner of the report finishes it.
  */
 const shownOf = (upload: UploadRow, { document, report }: Reading): ShownOfReport => ({
   decoded_bytes: document.decodedBytes,

@@ -38,7 +38,7 @@ type IngestEndpoint =
   | typeof endpoints.ingestSarif
   | typeof endpoints.validateReport;
 
-/** What a route says about the documents that it takes. */
+/** The documents that a route takes. */
 interface Intake {
   readonly format: 'auto' | 'sarif';
   readonly dryRun: boolean;

@@ -100,7 +100,7 @@ function runsOf({ runs }: UploadRow): Pick<Upload, 'runs' | 'runs_total'> {
 }
 
 /**
- * What the sender said beside the document. The scans are left out: the command of the upload
+ * The words of the sender beside the document. The scans are left out: the command of the upload
  * stands in `command_id`.
  */
 function statedContext(text: string): unknown {

@@ -25,7 +25,7 @@ interface Plan {
 type Explain = (text: string, parameters: readonly unknown[]) => Promise<Plan> | Plan;
 
 interface Judged {
-  /** What is checked in. */
+  /** The text that is checked in. */
   readonly text: string;
   /** Pages that sort everything, by endpoint and parameters. */
   readonly sorting: readonly string[];

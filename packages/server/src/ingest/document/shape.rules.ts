@@ -46,7 +46,10 @@ interface Level {
   index: number;
 }
 
-/** What a bracket opens: a level of the trail, a list of items, or a value without items. */
+/**
+ * The kind of value that a bracket opens: a level of the trail, a list of items, or a value without
+ * items.
+ */
 export type Opened = 'level' | 'items' | 'other';
 
 export class Trail {

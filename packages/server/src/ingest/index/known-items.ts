@@ -58,7 +58,8 @@ export class KnownItems {
   }
 
   /**
-   * What an item of this list is, by the hash of how it was sent; null: the item has to be read.
+   * The stored item that an item of this list repeats, by the hash of its bytes; null: the item has
+   * to be read.
    */
   find(list: string, raw: Buffer): KnownItem | null {
     const { place, scope } = this.#of(list);

@@ -4,7 +4,7 @@
 import { limits } from '@muster/contract/plain';
 import type { Located } from '../json/warnings.decode.ts';
 
-/** What the items of a report were found to be. */
+/** The outcomes of the items of a report, counted. */
 export interface Tally {
   received: number;
   duplicate: number;

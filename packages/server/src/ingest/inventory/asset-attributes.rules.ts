@@ -1,6 +1,6 @@
-// What several reports, or several entries of one, said of an asset becomes one set of attributes:
-// the newest value of a member wins, a member that is not mentioned stays, and lists are united
-// (CTIS §7.3). Merging the same attributes twice changes nothing. Pure.
+// The words of several reports, or several entries of one, become one set of attributes of an
+// asset: the newest value of a member wins, a member that is not mentioned stays, and lists are
+// united (CTIS §7.3). Merging the same attributes twice changes nothing. Pure.
 
 import { limits } from '@muster/contract/plain';
 

@@ -40,7 +40,7 @@ export type AssetPlace = Pick<AssetRow, 'tenant_id' | 'id' | 'is_fallback'>;
 
 const FALLBACK_NAME = 'reports without an asset';
 
-/** What the entries of one slice say of an asset. */
+/** The facts of an asset that the entries of one slice say. */
 interface SaidAsset {
   /** Index into the assets of the report; the fallback asset comes behind them. */
   readonly row: number;
@@ -232,7 +232,7 @@ async function* listedAssets(
   }
 }
 
-/** What is said of an asset; null: nothing but its name. */
+/** The facts that an entry says of an asset; null: nothing but its name. */
 function saidOf(
   upload: UploadRow,
   asset: NamedAsset,

@@ -1,6 +1,6 @@
-// What a worker may do with an upload while it holds the lease, and how it learns that it has lost
-// it. Every write of ingest extends the lease in its own transaction: that is the fence against a
-// second worker.
+// The rights of a worker that holds the lease of an upload, and the way in which it learns that it
+// has lost the lease. Every write of ingest extends the lease in its own transaction: that is the
+// fence against a second worker.
 
 import { limits } from '@muster/contract/plain';
 import type { Database, Db } from '../../db/db.ts';

@@ -122,7 +122,9 @@ export class EvidenceTable {
     return [0, 1, 2, 3].map((word) => this.#word(row, kind, word)).join();
   }
 
-  /** What was said of the item, without its place; equal for equal words (duplicateKeyOf). */
+  /**
+   * The hash of the words of the item, without its place; equal for equal words (duplicateKeyOf).
+   */
   wordsText(row: number): string {
     return `${this.#said(row, 0)},${this.#said(row, 1)}`;
   }

@@ -48,7 +48,7 @@ export const isComplete = (
 export const isConclusive = (destination: Destination, tally: Tally): boolean =>
   isComplete(destination, tally) && !destination.place.isStale;
 
-/** What a ref had in a scope and an upload did not see. */
+/** The findings that a ref had in a scope and that an upload did not see. */
 export interface Absence {
   readonly absent: readonly { readonly id: string; readonly status: FindingRow['status'] }[];
   /**
@@ -172,8 +172,8 @@ type Decision = readonly [
 ];
 
 /**
- * What the guard holds back, as the first try decided: closing findings and recording the analysis
- * change what the guard judges by.
+ * The closings that the guard holds back, as the first try decided: closing findings and recording
+ * the analysis change what the guard judges by.
  */
 async function heldAsDecided(
   slices: LeasedSlices,

@@ -1,5 +1,5 @@
-// What each batch of an upload did, as it is stored with the batch. The receipt is the sum of the
-// batches. Pure.
+// The counts of each batch of an upload, as they are stored with the batch. The receipt is the sum
+// of the batches. Pure.
 
 /** What one committed batch did. */
 export interface BatchCounts {

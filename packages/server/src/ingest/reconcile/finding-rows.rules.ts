@@ -17,7 +17,7 @@ import { type BatchCounts, noBatch } from './batch-counts.rules.ts';
 import { created, type FindingMove, isActive, seen } from '../../findings/finding.machine.ts';
 import type { StoredState } from './stored-findings.rules.ts';
 
-/** What a report says of a finding, ready to be stored. */
+/** The content of a finding by a report, ready to be stored. */
 export interface Content {
   readonly document: string;
   readonly columns: Omit<StoredContent, 'id' | 'document'>;
@@ -177,7 +177,7 @@ const sightOf = (place: BatchPlace) => ({
   last_upload_id: place.uploadId,
 });
 
-/** What the report says of a finding, as it is stored. */
+/** The content of a finding by its draft, as it is stored. */
 export function contentOf(draft: FindingDraft): Content {
   const columns: Content['columns'] = {
     type: draft.type,

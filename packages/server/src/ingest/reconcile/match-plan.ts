@@ -75,7 +75,7 @@ export class MatchPlan {
     this.#opened = openedBy(committed);
   }
 
-  /** What is absent at each destination of the round. */
+  /** The absence at each destination of the round. */
   absences(): ReadonlyMap<Destination, Absence> {
     const absences = absencesIn(this.#stored, this.#unmatched.stored, this.#opened);
     const ofRound = [...this.#destinations.all.entries()].filter(([, destination]) =>

@@ -49,8 +49,8 @@ export interface StoredState {
   /** It is known on the default ref, and the upload is about another one. */
   readonly isForeign: boolean;
   /**
-   * An upload that arrived later has it, because that one or this one was interrupted. What the
-   * later one said of the finding stays.
+   * An upload that arrived later has it, because that one or this one was interrupted. The
+   * words of the later one stay.
    */
   readonly isSeenLater: boolean;
   /** The upload itself created it, on another ref or before an interruption. */

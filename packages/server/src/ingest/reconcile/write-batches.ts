@@ -39,7 +39,7 @@ import { DETAIL_UNREADABLE, type ReaderDefects } from '../index/reader-defects.t
 import type { UploadRow } from '../store/upload.queries.ts';
 import { insertBatch } from '../store/upload-work.queries.ts';
 
-/** What was found out about an upload before its items are written. */
+/** The facts of an upload that are known before its items are written. */
 export interface PlannedReport {
   readonly report: Report;
   readonly itemIndex: ItemIndex;

@@ -12,7 +12,8 @@ import type { Located, Warnings } from '../json/warnings.decode.ts';
 import type { UploadRun } from '@muster/contract/plain';
 
 /**
- * What the sender said beside the document: query parameters or X-Muster-* headers (contract §5).
+ * The words of the sender beside the document: query parameters or X-Muster-* headers (contract
+ * §5).
  */
 export interface UploadContext {
   readonly repositoryUrl?: string;
@@ -151,7 +152,7 @@ export interface FindingDraft {
   readonly identity: {
     readonly kind: IdentityKind;
     /**
-     * What the defect is, without any line number. By kind:
+     * The nature of the defect, without any line number. By kind:
      * code: [snippet or context, logical location, vulnerability id];
      * component: [purl without version or ecosystem/name, vulnerability id, manifest path];
      * secret: [the raw value or snippet: hashed with a key, stored nowhere];
@@ -173,8 +174,8 @@ export interface FindingDraft {
   /** The end of the suppression, in milliseconds UTC; absent: no end (see `isSuppressedAt`). */
   readonly suppressedUntil?: number;
   /**
-   * What the finding page shows beside the columns, stored as JSON; its secrets are masked. Made
-   * when asked for: the pass that judges and matches has no use for it.
+   * The part of the finding that its page shows beside the columns, stored as JSON; its secrets are
+   * masked. Made when asked for: the pass that judges and matches has no use for it.
    */
   readonly detail: () => Readonly<Record<string, unknown>>;
 }
@@ -201,7 +202,7 @@ export interface ComponentEntry {
   readonly identity: string;
   readonly name: string;
   readonly version: string | null;
-  /** What the pages show of it, as stored. Made when asked for, like `detail`. */
+  /** The part of it that the pages show, as stored. Made when asked for, like `detail`. */
   readonly document: () => Readonly<Record<string, unknown>>;
   /** The id that the report gives it. */
   readonly id: string | null;

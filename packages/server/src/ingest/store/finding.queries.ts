@@ -120,7 +120,7 @@ export async function findingsById(
     .execute();
 }
 
-/** What the last report said of a finding. */
+/** The content of a finding by its last report. */
 export type StoredContent = Pick<
   FindingRow,
   'id' | 'type' | 'rule_id' | 'title' | 'severity' | 'path' | 'start_line' | 'base_fingerprint'
@@ -149,7 +149,7 @@ export async function storedContents(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** What is known of a finding on one ref. */
+/** The last sighting of a finding on one ref. */
 export interface StoredSighting {
   readonly present: boolean;
   readonly lastUploadId: string;
@@ -162,7 +162,7 @@ export type Sightings = ReadonlyMap<string, ReadonlyMap<string, StoredSighting>>
 const REFS_OF_DESTINATION = 2;
 
 /**
- * What is known of these findings on these refs. They are joined in memory: a PostgreSQL that has
+ * The sightings of these findings on these refs. They are joined in memory: a PostgreSQL that has
  * no statistics yet plans the join in SQL as a nested loop, which is quadratic in a first large
  * upload.
  */
@@ -215,7 +215,7 @@ export async function changeFindings(
   ]);
 }
 
-/** What an event does to the status of a finding, as the machine of findings says. */
+/** The columns that an event sets, as the machine of findings says. */
 export interface StatusMove extends Pick<FindingRow, 'resolution'> {
   readonly to: FindingRow['status'];
   /** Written to `status_by`. */

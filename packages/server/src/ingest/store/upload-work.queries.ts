@@ -143,11 +143,11 @@ export interface UploadEnd {
   readonly receipt: string | null;
   readonly problem: string | null;
   readonly nowMs: number;
-  /** What the upload shows of its report, if that isn't written yet. */
+  /** The facts of its report that aren't written yet. */
   readonly shown?: ShownOfReport;
 }
 
-/** What an upload shows of its report, however it ends. */
+/** The facts of its report that an upload shows, however it ends. */
 export type ShownOfReport = Partial<
   Pick<UploadRow, 'tool' | 'decoded_bytes' | 'runs' | 'command_id'>
 >;
@@ -284,7 +284,7 @@ export async function hasReportOfCommand(
 /** The part of the work that a batch belongs to. */
 export type BatchPart = UploadBatchTable['part'];
 
-/** What the committed batches of a part counted, by their numbers. */
+/** The counts of the committed batches of a part, by the numbers of the batches. */
 export async function batchCounts(
   db: Db,
   { tenant_id: tenantId, id: uploadId }: Pick<UploadRow, 'tenant_id' | 'id'>,

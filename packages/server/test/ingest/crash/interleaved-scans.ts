@@ -19,7 +19,7 @@ export interface Item {
   readonly fingerprint: string | null;
 }
 
-/** What a scan found on each branch, in the order of its runs. */
+/** The findings of a scan on each branch, in the order of its runs. */
 export type Scan = ReadonlyMap<Branch, readonly Item[]>;
 
 /** The rule of all items that only their lines tell apart. Each other rule has one item. */

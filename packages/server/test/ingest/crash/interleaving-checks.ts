@@ -19,7 +19,7 @@ export interface HandedIn {
   /** How often a worker of the upload died. */
   readonly crashes: number;
   /**
-   * What the receipt would have said without an interruption; null: unknown, or other uploads came
+   * The words of the receipt without an interruption; null: unknown, or other uploads came
    * between.
    */
   readonly foreseen: Conclusions | null;

@@ -153,7 +153,7 @@ class Interleaving {
   }
 
   /**
-   * What the receipt would say if the upload were processed now. A dry run tells it, which is a
+   * The words of the receipt if the upload were processed now. A dry run tells it, which is a
    * newer upload of one round: that makes no difference while there is one branch and no newer
    * upload has begun.
    */

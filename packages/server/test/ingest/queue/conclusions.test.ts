@@ -1,4 +1,4 @@
-// What an upload resolves and holds back, on both databases: the same, whether it is processed at
+// An upload resolves and holds back the same findings on both databases, whether it is processed at
 // once, or is interrupted at a bad moment and resumed after others of its analysis came between.
 
 import assert from 'node:assert/strict';

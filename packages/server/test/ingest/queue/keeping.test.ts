@@ -1,5 +1,6 @@
-// What is kept of uploads and for how long, on both databases: bytes in flight, raw bytes, bodies
-// that stopped arriving, rejections; and what becomes of an upload whose worker gave up.
+// The parts of uploads that are kept, and for how long, on both databases: bytes in flight, raw
+// bytes, bodies that stopped arriving, rejections; and what becomes of an upload whose worker gave
+// up.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
-// What is removed of uploads, on both databases: dry runs, many old uploads at once, repeats, and
-// bodies that stop arriving. It goes in small steps, and nobody finds an upload that is being
-// removed.
+// The parts of uploads that are removed, on both databases: dry runs, many old uploads at once,
+// repeats, and bodies that stop arriving. It goes in small steps, and nobody finds an upload that
+// is being removed.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -112,8 +112,8 @@ export function openGitleaks(
 }
 
 /**
- * What the sender says, else the command that the report was made for. A report lists all that the
- * scan found.
+ * The analysis by the words of the sender, else by the command that the report was made for. A
+ * report lists all that the scan found.
  */
 function analysisOf(
   context: UploadContext,
@@ -228,7 +228,7 @@ const COMMIT = /^[0-9a-f]{7,64}$/i;
 
 type Shown = (text: string, charsMax: number) => string;
 
-/** What the finding page shows beside the columns (contract, finding-detail.ts). */
+/** The part of a finding that its page shows beside the columns (contract, finding-detail.ts). */
 function detailOf(
   leak: JsonObject,
   path: string | null,
