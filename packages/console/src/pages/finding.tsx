@@ -52,7 +52,7 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
       />
       <div className="columns">
         <div>
-          <Description detail={detail} title={finding.title} />
+          <Texts detail={detail} title={finding.title} />
           <Places title="Where" places={detail.places} />
           <Flows flows={detail.flows} />
           <Places title="Related places" places={detail.relatedPlaces} />
@@ -79,21 +79,38 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
 /** The page itself shows the new status; the shell says it. */
 const nothing = (): void => {};
 
-/** A tool that has nothing to say repeats the title: that is no description. */
-function Description({ detail, title }: { readonly detail: Detail; readonly title: string }) {
-  const texts = [...new Set([detail.description, detail.ruleDescription])].filter(
-    (text) => text !== null && text !== title,
+/**
+ * What the tool says, each text once: its message on this finding first, then what describes it and
+ * its rule. A tool that has nothing to say repeats the title, which the heading shows already.
+ */
+function Texts({ detail, title }: { readonly detail: Detail; readonly title: string }) {
+  const { description, ruleDescription, evidence } = detail;
+  const message = detail.message === title ? null : detail.message;
+  const descriptions = [...new Set([description, ruleDescription])].filter(
+    (text) => text !== null && text !== title && text !== message,
   );
-  if (texts.length === 0 && detail.evidence === null) return null;
   return (
-    <Section title="Description">
-      {texts.map((text) => (
-        <p key={text} className="prose foreign" dir="auto">
-          {text}
-        </p>
-      ))}
-      {detail.evidence === null ? null : <ForeignBlock text={detail.evidence} />}
-    </Section>
+    <>
+      {message === null ? null : (
+        <Section title="Message">
+          <Prose text={message} />
+        </Section>
+      )}
+      {descriptions.length === 0 && evidence === null ? null : (
+        <Section title="Description">
+          {descriptions.map((text) => (text === null ? null : <Prose key={text} text={text} />))}
+          {evidence === null ? null : <ForeignBlock text={evidence} />}
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Prose({ text }: { readonly text: string }) {
+  return (
+    <p className="prose foreign" dir="auto">
+      {text}
+    </p>
   );
 }
 

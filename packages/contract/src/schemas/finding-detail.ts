@@ -314,3 +314,15 @@ export type FindingDetail = {
   /** What was left out for size: member → how many. */
   omitted?: Record<string, number>;
 };
+
+/** The document of a finding as the API shows it (`detail`): what every format says, then its detail. */
+export type FindingDocument = {
+  /**
+   * What the tool says of this finding: SARIF `message`, CTIS `message`, else its description; with
+   * neither, what stands in for them as the title.
+   */
+  message: string;
+  start_column: number | null;
+  /** The producer's fingerprints that matching uses, by name. */
+  fingerprints: Readonly<Record<string, string>>;
+} & FindingDetail;
