@@ -23,6 +23,9 @@ export const FINDING_STATUSES = [
   'suppressed',
 ] as const;
 
+/** Those of them about which somebody still has to do something. */
+export const ACTIVE_FINDING_STATUSES = ['open', 'confirmed', 'in_progress'] as const;
+
 export const COMMAND_STATUSES = [
   'pending',
   'acknowledged',
@@ -39,6 +42,9 @@ export const PRIORITIES = ['critical', 'high', 'normal', 'low'] as const;
 export const RUNNER_ADMIN_STATES = ['active', 'paused', 'draining', 'revoked'] as const;
 
 export const PRESENCES = ['never', 'online', 'late', 'stopped', 'offline'] as const;
+
+/** What a runner says of itself, worst last; `presence` says whether it still says anything. */
+export const RUNNER_HEALTHS = ['ok', 'degraded', 'error'] as const;
 
 /** What an operator should look at: one identity used by two installations at once; a clock that is off. */
 export const RUNNER_WARNINGS = ['cloned', 'clock_skew'] as const;
