@@ -23,7 +23,7 @@ import { NewRunner, Runner, RunnerMetrics } from '../schemas/runner.ts';
 import { RejectedItem, Upload } from '../schemas/upload.ts';
 import {
   AssetKind,
-  FindingStatus,
+  FindingStatusFilter,
   Presence,
   type Role,
   Role as RoleSchema,
@@ -317,9 +317,23 @@ export const listFindings = endpoint({
   path: '/api/v1/findings',
   auth: as('viewer'),
   summary: 'Findings, worst first, then newest',
+  description:
+    'Without parameters all of them, whatever their status and wherever they are; the console and `muster findings list` ' +
+    'begin with `status=active&default_branch=true`. The status of a finding is that of its default branch: on another ' +
+    'one (`branch`), `active` also has what is fixed on the default branch but still there.',
   query: Type.Object({
     ...PageQuery,
-    status: Type.Optional(FindingStatus),
+    status: Type.Optional(FindingStatusFilter),
+    branch: optionalText(
+      1024,
+      'only what is on the branch of this name now; empty: on the ref without a name',
+    ),
+    default_branch: Type.Optional(
+      Type.Enum(['true', 'false'], {
+        description:
+          '`true`: only what is on the default branch of its asset, or was and is resolved; not with `branch`',
+      }),
+    ),
     severity: Type.Optional(Severity),
     asset_id: Type.Optional(Id),
     tool: optionalText(255, 'the tool family'),

@@ -1,10 +1,10 @@
 // SQL by which operators see findings and assets, and set the status of a finding.
 
-import type { AssetKind, FindingStatus } from '@muster/contract';
-import { type Selectable, sql } from 'kysely';
+import { ACTIVE_FINDING_STATUSES, type AssetKind, type FindingStatus } from '@muster/contract';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { contains, skipLocked } from '../db/dialect.ts';
-import type { AssetTable, FindingEventTable, FindingTable } from '../db/tables.ts';
+import { contains, isAmong, skipLocked } from '../db/dialect.ts';
+import type { AssetTable, FindingEventTable, FindingTable, Tables } from '../db/tables.ts';
 
 export type FindingRow = Selectable<FindingTable>;
 export type AssetRow = Selectable<AssetTable>;
@@ -16,10 +16,11 @@ export interface ListedFinding extends FindingRow {
   readonly upload_state: string | null;
 }
 
+// A finding always has its asset. Joined from the left all the same: SQLite would begin an inner join by reading all assets.
 const listed = (db: Db, tenantId: string) =>
   db
     .selectFrom('finding')
-    .innerJoin('asset', (join) =>
+    .leftJoin('asset', (join) =>
       join
         .onRef('asset.tenant_id', '=', 'finding.tenant_id')
         .onRef('asset.id', '=', 'finding.asset_id'),
@@ -31,7 +32,7 @@ const listed = (db: Db, tenantId: string) =>
     )
     .selectAll('finding')
     .select((eb) => [
-      'asset.name as asset_name',
+      eb.ref('asset.name').$notNull().as('asset_name'),
       'upload.state as upload_state',
       eb
         .selectFrom('finding_ref')
@@ -44,10 +45,23 @@ const listed = (db: Db, tenantId: string) =>
     ])
     .where('finding.tenant_id', '=', tenantId);
 
+export interface StatusFilter {
+  readonly status: FindingStatus;
+  /** Only those resolved so. */
+  readonly resolution?: 'fixed' | 'by_operator';
+}
+
+/** A branch by its name ('' is the unnamed ref), or whichever is the default one of each asset. */
+export type BranchFilter = { readonly name: string } | 'default';
+
 export interface FindingPageQuery {
-  readonly status: FindingStatus | null;
+  /** Null: whatever they are. */
+  readonly statuses: readonly StatusFilter[] | null;
+  /** What is on this branch; on the default one also what was on it and is resolved. */
+  readonly branch: BranchFilter | null;
   readonly severity: number | null;
-  readonly assetId: string | null;
+  /** Null: all of them. */
+  readonly assetIds: readonly string[] | null;
   readonly tool: string | null;
   readonly ruleId: string | null;
   readonly pathStart: string | null;
@@ -61,15 +75,35 @@ export async function pageFindings(
   tenantId: string,
   page: FindingPageQuery,
 ): Promise<ListedFinding[]> {
-  let query = listed(db, tenantId)
-    .orderBy('finding.severity')
-    .orderBy('finding.id', 'desc')
-    .limit(page.limit + 1);
-  if (page.status !== null) query = query.where('finding.status', '=', page.status);
+  const { after, limit } = page;
+  const some = filtered(db, tenantId, page);
+  if (after === null) return await some.limit(limit + 1).execute();
+  // Two ranges of an index, one behind the other: as one condition they would be looked for from the first page on.
+  const severity = after.severity as FindingRow['severity'];
+  const equal = await some
+    .where('finding.severity', '=', severity)
+    .where('finding.id', '<', after.id)
+    .limit(limit + 1)
+    .execute();
+  if (equal.length > limit) return equal;
+  const rest = limit + 1 - equal.length;
+  return [...equal, ...(await some.where('finding.severity', '>', severity).limit(rest).execute())];
+}
+
+/** In the order of the list. */
+function filtered(db: Db, tenantId: string, page: FindingPageQuery) {
+  let query = listed(db, tenantId).orderBy('finding.severity').orderBy('finding.id', 'desc');
+  const { statuses } = page;
+  if (statuses !== null) query = query.where(({ eb, or }) => or(statuses.map(hasStatus(eb))));
   if (page.severity !== null) {
     query = query.where('finding.severity', '=', page.severity as FindingRow['severity']);
   }
-  if (page.assetId !== null) query = query.where('finding.asset_id', '=', page.assetId);
+  const [assetId, ...others] = page.assetIds ?? [];
+  if (assetId !== undefined && others.length === 0) {
+    query = query.where('finding.asset_id', '=', assetId);
+  } else if (assetId !== undefined) {
+    query = query.where(isAmong(db, 'finding.asset_id', [assetId, ...others]));
+  }
   if (page.tool !== null) query = query.where('finding.tool', '=', page.tool);
   if (page.ruleId !== null) query = query.where('finding.rule_id', '=', page.ruleId);
   if (page.pathStart !== null) {
@@ -78,20 +112,65 @@ export async function pageFindings(
       .where('finding.path', '>=', page.pathStart)
       .where('finding.path', '<', `${page.pathStart}\u{10ffff}`);
   }
-  const after = page.after;
-  if (after !== null) {
-    query = query.where((eb) =>
-      eb.or([
-        eb('finding.severity', '>', after.severity as FindingRow['severity']),
-        eb.and([
-          eb('finding.severity', '=', after.severity as FindingRow['severity']),
-          eb('finding.id', '<', after.id),
-        ]),
-      ]),
-    );
-  }
-  return await query.execute();
+  if (page.branch !== null) query = query.where(isOn(tenantId, page.branch));
+  return query;
 }
+
+const hasStatus =
+  (eb: ExpressionBuilder<Tables, 'finding'>) =>
+  ({ status, resolution }: StatusFilter) => {
+    const has = eb('finding.status', '=', status);
+    return resolution === undefined ? has : has.and('finding.resolution', '=', resolution);
+  };
+
+/** Assets that have a ref of this name, `limit` at most. No index helps: all refs of the tenant are looked at. */
+export async function assetsWithRef(
+  db: Db,
+  tenantId: string,
+  name: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('asset_ref')
+    .select('asset_id')
+    .where('tenant_id', '=', tenantId)
+    .where('name', '=', name)
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.asset_id);
+}
+
+/**
+ * Is the finding on the branch? A value and no `exists`: that would become a join, and PostgreSQL, which can't know how many
+ * findings a branch has, would leave the index that is in the order of the list, and sort. As a value it is looked up by
+ * primary keys, row by row.
+ */
+const isOn =
+  (tenantId: string, branch: BranchFilter) => (eb: ExpressionBuilder<Tables, 'finding'>) => {
+    const onRef = eb
+      .selectFrom('finding_ref')
+      .where('finding_ref.tenant_id', '=', tenantId)
+      .whereRef('finding_ref.finding_id', '=', 'finding.id');
+    if (branch === 'default') {
+      return onRef
+        .innerJoin('asset', 'asset.default_ref_id', 'finding_ref.ref_id')
+        .where('asset.tenant_id', '=', tenantId)
+        .whereRef('asset.id', '=', 'finding.asset_id')
+        .select(({ or, eb: on }) =>
+          or([on('finding_ref.present', '=', 1), on('finding.status', '=', 'resolved')]).as(
+            'is_on',
+          ),
+        )
+        .$asScalar();
+    }
+    return onRef
+      .innerJoin('asset_ref', 'asset_ref.id', 'finding_ref.ref_id')
+      .where('asset_ref.tenant_id', '=', tenantId)
+      .whereRef('asset_ref.asset_id', '=', 'finding.asset_id')
+      .where('asset_ref.name', '=', branch.name)
+      .select(({ eb: on }) => on('finding_ref.present', '=', 1).as('is_on'))
+      .$asScalar();
+  };
 
 export async function findFinding(
   db: Db,
@@ -219,7 +298,7 @@ const assets = (db: Db, tenantId: string) =>
         .select(sql<number>`count(*)`.as('open'))
         .whereRef('finding.tenant_id', '=', 'asset.tenant_id')
         .whereRef('finding.asset_id', '=', 'asset.id')
-        .where('finding.status', 'in', ['open', 'confirmed', 'in_progress'])
+        .where('finding.status', 'in', ACTIVE_FINDING_STATUSES)
         .as('open_findings'),
     ])
     .where('asset.tenant_id', '=', tenantId);
