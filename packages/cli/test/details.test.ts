@@ -131,7 +131,10 @@ test('a finding shows the message of its tool first, its description after it, a
   });
   const show = async (): Promise<string> => (await run(['findings', 'show', ID], { url })).out;
   const all = await show();
-  assert.match(all, /Title +T\nMessage\n +The password is written here\.\n +Take it out\.\nSeverity/);
+  assert.match(
+    all,
+    /Title +T\nMessage\n +The password is written here\.\n +Take it out\.\nSeverity/,
+  );
   assert.match(all, /Description +Passwords in code\.\n/);
   assert.doesNotMatch(await show(), /Message|Description/);
   const same = await show();
