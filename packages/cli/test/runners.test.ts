@@ -66,7 +66,7 @@ test('One that is well or says nothing looks as before: green, and its message o
     ['gone', 'offline', 'ok'],
   ]);
   const { out } = await run(['runners', 'list'], { url, terminal: 160 });
-  const colours = out.split('\n').map((line) => /\u001b\[(\d+)m(?:online|offline)/.exec(line)?.[1]);
+  const colours = out.split('\n').map((line) => /\[(\d+)m(?:online|offline)/.exec(line)?.[1]);
   assert.deepEqual(colours.slice(1, 6), ['32', '32', '33', '31', '31']);
   assert.match((await run(['runners', 'show', ID], { url })).out, /Health +ok: all is well\n/);
 });

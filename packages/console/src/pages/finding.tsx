@@ -50,9 +50,10 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
           </span>
         }
       />
+      <Message detail={detail} title={finding.title} />
       <div className="columns">
         <div>
-          <Texts detail={detail} title={finding.title} />
+          <Description detail={detail} title={finding.title} />
           <Places title="Where" places={detail.places} />
           <Flows flows={detail.flows} />
           <Places title="Related places" places={detail.relatedPlaces} />
@@ -79,30 +80,36 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
 /** The page itself shows the new status; the shell says it. */
 const nothing = (): void => {};
 
+interface Texts {
+  readonly detail: Detail;
+  readonly title: string;
+}
+
 /**
- * What the tool says, each text once: its message on this finding first, then what describes it and
- * its rule. A tool that has nothing to say repeats the title, which the heading shows already.
+ * What the tool says of this finding, above everything else, on narrow screens as well. A tool that
+ * has nothing to say repeats the title, which the heading shows already.
  */
-function Texts({ detail, title }: { readonly detail: Detail; readonly title: string }) {
-  const { description, ruleDescription, evidence } = detail;
-  const message = detail.message === title ? null : detail.message;
-  const descriptions = [...new Set([description, ruleDescription])].filter(
-    (text) => text !== null && text !== title && text !== message,
-  );
+function Message({ detail: { message }, title }: Texts) {
+  if (message === null || message === title) return null;
   return (
-    <>
-      {message === null ? null : (
-        <Section title="Message">
-          <Prose text={message} />
-        </Section>
-      )}
-      {descriptions.length === 0 && evidence === null ? null : (
-        <Section title="Description">
-          {descriptions.map((text) => (text === null ? null : <Prose key={text} text={text} />))}
-          {evidence === null ? null : <ForeignBlock text={evidence} />}
-        </Section>
-      )}
-    </>
+    <Section title="Message">
+      <Prose text={message} />
+    </Section>
+  );
+}
+
+/** What else describes it and its rule: no text that was there before. */
+function Description({ detail, title }: Texts) {
+  const { description, ruleDescription, evidence } = detail;
+  const texts = [...new Set([description, ruleDescription])].filter(
+    (text) => text !== null && text !== title && text !== detail.message,
+  );
+  if (texts.length === 0 && evidence === null) return null;
+  return (
+    <Section title="Description">
+      {texts.map((text) => (text === null ? null : <Prose key={text} text={text} />))}
+      {evidence === null ? null : <ForeignBlock text={evidence} />}
+    </Section>
   );
 }
 

@@ -94,7 +94,7 @@ export async function pageFindings(
 function filtered(db: Db, tenantId: string, page: FindingPageQuery) {
   let query = listed(db, tenantId).orderBy('finding.severity').orderBy('finding.id', 'desc');
   const { statuses } = page;
-  if (statuses !== null) query = query.where(({ eb, or }) => or(statuses.map(hasStatus(eb))));
+  if (statuses !== null) query = query.where((eb) => eb.or(statuses.map(hasStatus(eb))));
   if (page.severity !== null) {
     query = query.where('finding.severity', '=', page.severity as FindingRow['severity']);
   }
@@ -156,10 +156,10 @@ const isOn =
         .innerJoin('asset', 'asset.default_ref_id', 'finding_ref.ref_id')
         .where('asset.tenant_id', '=', tenantId)
         .whereRef('asset.id', '=', 'finding.asset_id')
-        .select(({ or, eb: on }) =>
-          or([on('finding_ref.present', '=', 1), on('finding.status', '=', 'resolved')]).as(
-            'is_on',
-          ),
+        .select((on) =>
+          on
+            .or([on('finding_ref.present', '=', 1), on('finding.status', '=', 'resolved')])
+            .as('is_on'),
         )
         .$asScalar();
     }
@@ -168,7 +168,7 @@ const isOn =
       .where('asset_ref.tenant_id', '=', tenantId)
       .whereRef('asset_ref.asset_id', '=', 'finding.asset_id')
       .where('asset_ref.name', '=', branch.name)
-      .select(({ eb: on }) => on('finding_ref.present', '=', 1).as('is_on'))
+      .select((on) => on('finding_ref.present', '=', 1).as('is_on'))
       .$asScalar();
   };
 

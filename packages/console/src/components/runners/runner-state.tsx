@@ -11,7 +11,10 @@ type Seen = Pick<Runner, 'presence' | 'health' | 'health_message'>;
 export function RunnerState({ runner }: { readonly runner: Seen }) {
   return (
     <>
-      <StateTag state={runner.presence} isQuiet={isUnwell(runner)} />
+      <StateTag
+        state={runner.presence}
+        isQuiet={runner.presence === 'online' && isUnwell(runner)}
+      />
       {isUnwell(runner) ? <StateTag state={String(runner.health)} /> : null}
     </>
   );
