@@ -25,7 +25,7 @@ interface Page<T> {
 
 export interface ListView<T> {
   readonly layout: readonly Column<T>[];
-  /** What to say, and what to do, when there is nothing at all; a function asks the server first. */
+  /** What to say and to do when there is nothing at all; a function asks the server first. */
   readonly empty: string | (() => Promise<string>);
   /** What to say when nothing matches; absent: just that. */
   readonly unmatched?: string;

@@ -1,4 +1,5 @@
-// Where `muster findings list` begins, how it is narrowed to a branch, and what it says when there is nothing.
+// Where `muster findings list` begins, how it is narrowed to a branch, and what it says when there
+// is nothing.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

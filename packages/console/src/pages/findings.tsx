@@ -1,5 +1,5 @@
-// Findings, worst first: what is active on default branches, or filtered by status, branch, severity,
-// tool, rule, path and asset; decided on from here.
+// Findings, worst first: what is active on default branches, or filtered by status, branch,
+// severity, tool, rule, path and asset; decided on from here.
 
 import { endpoints, FINDING_STATUSES, type Finding, SEVERITIES } from '@muster/contract';
 import { request, useList, useMayChange, useOne } from '../api.ts';

@@ -315,7 +315,7 @@ export type FindingDetail = {
   omitted?: Record<string, number>;
 };
 
-/** The document of a finding as the API shows it (`detail`): what every format says, then its detail. */
+/** The document of a finding as the API shows it (`detail`). */
 export type FindingDocument = {
   /**
    * What the tool says of this finding: SARIF `message`, CTIS `message`, else its description; with

@@ -39,7 +39,8 @@ export type Finding = Static<typeof Finding>;
 export const FindingWithDetail = Type.Object({
   ...Finding.properties,
   detail: Type.Unknown({
-    description: 'what its tool says of it (`message` first) and what else is known: FindingDocument',
+    description:
+      'what its tool says of it (`message` first) and what else is known: FindingDocument',
   }),
   base_fingerprint: Nullable(Type.String()),
   refs: Type.Array(

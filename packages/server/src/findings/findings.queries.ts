@@ -16,7 +16,8 @@ export interface ListedFinding extends FindingRow {
   readonly upload_state: string | null;
 }
 
-// A finding always has its asset. Joined from the left all the same: SQLite would begin an inner join by reading all assets.
+// A finding always has its asset. Joined from the left all the same: SQLite would begin an inner
+// join by reading all assets.
 const listed = (db: Db, tenantId: string) =>
   db
     .selectFrom('finding')
@@ -78,7 +79,8 @@ export async function pageFindings(
   const { after, limit } = page;
   const some = filtered(db, tenantId, page);
   if (after === null) return await some.limit(limit + 1).execute();
-  // Two ranges of an index, one behind the other: as one condition they would be looked for from the first page on.
+  // Two ranges of an index, one behind the other: as one condition they would be looked for from
+  // the first page on.
   const severity = after.severity as FindingRow['severity'];
   const equal = await some
     .where('finding.severity', '=', severity)
@@ -123,7 +125,10 @@ const hasStatus =
     return resolution === undefined ? has : has.and('finding.resolution', '=', resolution);
   };
 
-/** Assets that have a ref of this name, `limit` at most. No index helps: all refs of the tenant are looked at. */
+/**
+ * Assets that have a ref of this name, `limit` at most. No index helps: all refs of the tenant are
+ * looked at.
+ */
 export async function assetsWithRef(
   db: Db,
   tenantId: string,
@@ -141,9 +146,9 @@ export async function assetsWithRef(
 }
 
 /**
- * Is the finding on the branch? A value and no `exists`: that would become a join, and PostgreSQL, which can't know how many
- * findings a branch has, would leave the index that is in the order of the list, and sort. As a value it is looked up by
- * primary keys, row by row.
+ * Is the finding on the branch? A value and no `exists`: PostgreSQL would make a join of that,
+ * leave the index that is in the order of the list, and sort all, because it can't know how many
+ * findings a branch has. A value is looked up by primary keys, row by row.
  */
 const isOn =
   (tenantId: string, branch: BranchFilter) => (eb: ExpressionBuilder<Tables, 'finding'>) => {

@@ -46,11 +46,15 @@ export interface FindingFilter {
   readonly path?: string;
 }
 
-/** Of so few assets all findings are read, and sorted; else each status by an index in the order of the list. */
+/**
+ * All findings of so few assets are read and sorted. Of more, each status is read by an index in
+ * the order of the list: a sort would read everything for each page.
+ */
 const SORTED_ASSETS_MAX = 20;
 
 /**
- * One page and whether there is more: rows beyond `limit` say so. Problem: invalid_parameter (a branch and the default one).
+ * One page and whether there is more: rows beyond `limit` say so. Problem: invalid_parameter (a
+ * branch and the default one).
  */
 export async function listFindings(
   database: Database,
@@ -84,7 +88,10 @@ export async function listFindings(
   return inOrder(rows).slice(0, limit + 1);
 }
 
-/** The assets that the list is about; null: too many to name them. Most branches are those of one asset. */
+/**
+ * The assets that the list is about; null: too many to name them. Most branches are those of one
+ * asset.
+ */
 async function assetsOf(
   db: Db,
   tenantId: TenantId,
@@ -107,7 +114,9 @@ function branchOf({ branch, default_branch: isDefault }: FindingFilter): BranchF
   });
 }
 
-/** Null: whatever the status is. What is fixed on the default branch may still be on another one. */
+/**
+ * Null: whatever the status is. What is fixed on the default branch may still be on another one.
+ */
 function statusesOf(
   { status }: FindingFilter,
   branch: BranchFilter | null,

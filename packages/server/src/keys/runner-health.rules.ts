@@ -1,5 +1,6 @@
-// What a runner says of itself (contract §3, `health`), from the members of its heartbeats as they are stored. Health stands
-// beside presence: a runner that is online may be unwell, and one that is offline may have said why. Pure.
+// What a runner says of itself (contract §3, `health`), from the members of its heartbeats as they
+// are stored. Health stands beside presence: a runner that is online may be unwell, and one that is
+// offline may have said why. Pure.
 
 import type { Runner } from '@muster/contract/plain';
 

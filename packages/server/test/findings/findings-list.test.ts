@@ -1,5 +1,6 @@
-// The list of findings by branch and status, on both databases: it may be narrowed to what is open on default branches, or to
-// what one branch has; pages are whole and in order, however many assets a branch is on.
+// The list of findings by branch and status, on both databases: it may be narrowed to what is open
+// on default branches, or to what one branch has; pages are whole and in order, however many assets
+// a branch is on.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

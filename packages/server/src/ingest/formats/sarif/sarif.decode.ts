@@ -1,5 +1,6 @@
 // SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once, results when asked for, one by one and in as
-// many passes as are asked for. All runs, all results; other versions are refused with the way out, if any. Nothing is fetched.
+// many passes as are asked for. All runs, all results; other versions are refused, with the way out
+// where there is one. Nothing is fetched.
 // Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
 import { createHash } from 'node:crypto';
@@ -181,8 +182,8 @@ export function saysSarif({ version }: JsonObject): boolean {
 }
 
 /**
- * The versions that SARIF_CONVERSION turns into 2.1.0, each tried with the SARIF Multitool 5.7.0. It fails on every
- * other one, later ones (2.2.0) included.
+ * The versions that SARIF_CONVERSION turns into 2.1.0, each tried with the SARIF Multitool 5.7.0.
+ * It ends with an exception on 1.0, on later ones such as 2.2.0, and where there is none.
  */
 const CONVERTIBLE: ReadonlySet<string> = new Set([
   '1.0.0',
