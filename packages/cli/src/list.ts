@@ -25,8 +25,10 @@ interface Page<T> {
 
 export interface ListView<T> {
   readonly layout: readonly Column<T>[];
-  /** What to tell the reader, and what to do next, when there is nothing at all. */
-  readonly empty: string;
+  /** What to say and to do when there is nothing at all; a function asks the server first. */
+  readonly empty: string | (() => Promise<string>);
+  /** What to say when nothing matches; absent: just that. */
+  readonly unmatched?: string;
   /** The filters in force; when some are, an empty list says only that nothing matches. */
   readonly filters: Readonly<Record<string, unknown>>;
 }
@@ -50,9 +52,12 @@ export async function printList<T>(
   const { print } = context;
   if (items.length > 0 || print.isJson) print.result(items, () => print.table(view.layout, items));
   if (items.length === 0) {
-    print.note(
-      Object.keys(view.filters).length > 0 ? 'Nothing matches these filters.' : view.empty,
-    );
+    print.note(await emptyText(view));
   }
   if (next !== null) print.note(`There are more than these ${items.length}: --limit N or --all.`);
+}
+
+async function emptyText<T>({ filters, empty, unmatched }: ListView<T>): Promise<string> {
+  if (Object.keys(filters).length > 0) return unmatched ?? 'Nothing matches these filters.';
+  return typeof empty === 'string' ? empty : await empty();
 }

@@ -64,6 +64,8 @@ test('A list asks with the operator token and the filters, and shows a line for 
   assert.equal(seen[0]?.url.pathname, '/api/v1/findings');
   assert.deepEqual(Object.fromEntries(seen[0]?.url.searchParams ?? []), {
     limit: '50',
+    status: 'active',
+    default_branch: 'true',
     severity: 'high',
     asset_id: OTHER_ID,
     rule_id: 'js/sql',

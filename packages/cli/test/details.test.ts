@@ -77,41 +77,68 @@ test('an upload whose report has no runs says so; of one that could not be read 
   assert.doesNotMatch(unread.out, /\nRuns/);
 });
 
+const finding = (detail: object) => ({
+  id: ID,
+  title: 'T',
+  severity: 'high',
+  severity_overridden: false,
+  status: 'open',
+  resolution: null,
+  accepted_until: null,
+  status_by: 'report',
+  status_at: TIME,
+  asset: 'a',
+  asset_id: ID,
+  path: null,
+  start_line: null,
+  tool: 't',
+  category: '',
+  rule_id: 'r',
+  type: 'vulnerability',
+  first_seen_at: TIME,
+  last_seen_at: TIME,
+  matched_by: 'new',
+  unfinished: false,
+  refs: [],
+  events: [],
+  detail,
+});
+
 test('a finding shows the properties of it and below it, and what was left out for size', async (t) => {
-  const detail = {
+  const body = finding({
     properties: { team: 'blue' },
     property_bags: { '/fixes/0': { safe: true } },
     omitted: { code_flows: 20 },
-  };
-  const body = {
-    id: ID,
-    title: 'T',
-    severity: 'high',
-    severity_overridden: false,
-    status: 'open',
-    resolution: null,
-    accepted_until: null,
-    status_by: 'report',
-    status_at: TIME,
-    asset: 'a',
-    asset_id: ID,
-    path: null,
-    start_line: null,
-    tool: 't',
-    category: '',
-    rule_id: 'r',
-    type: 'vulnerability',
-    first_seen_at: TIME,
-    last_seen_at: TIME,
-    matched_by: 'new',
-    unfinished: false,
-    refs: [],
-    events: [],
-    detail,
-  };
+  });
   const { url } = await serve(t, () => ({ status: 200, body }));
   const { out } = await run(['findings', 'show', ID], { url });
   assert.match(out, /Properties\n +\{\n +"team": "blue"\n/);
   assert.match(out, /Properties below\n +\/fixes\/0\n +\{\n +"safe": true\n/);
   assert.match(out, /Left out +20 in code_flows\n/);
+});
+
+test('a finding shows the message of its tool first, its description after it, and no text twice', async (t) => {
+  const documents = [
+    { message: 'The password is written here.\nTake it out.', description: 'Passwords in code.' },
+    { message: 'T', description: 'T' },
+    { message: 'Both the same.', description: 'Both the same.' },
+    { message: 7, description: '' },
+  ];
+  let serial = 0;
+  const { url } = await serve(t, () => {
+    serial += 1;
+    return { status: 200, body: finding(documents[serial - 1] ?? {}) };
+  });
+  const show = async (): Promise<string> => (await run(['findings', 'show', ID], { url })).out;
+  const all = await show();
+  assert.match(
+    all,
+    /Title +T\nMessage\n +The password is written here\.\n +Take it out\.\nSeverity/,
+  );
+  assert.match(all, /Description +Passwords in code\.\n/);
+  assert.doesNotMatch(await show(), /Message|Description/);
+  const same = await show();
+  assert.match(same, /Message +Both the same\.\n/);
+  assert.doesNotMatch(same, /Description/);
+  assert.doesNotMatch(await show(), /Message|Description/);
 });

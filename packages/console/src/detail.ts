@@ -30,6 +30,8 @@ export interface Detail {
   readonly ruleName: string | null;
   readonly ruleHelp: string | null;
   readonly ruleDescription: string | null;
+  /** What the tool says of this finding, in its own words. */
+  readonly message: string | null;
   readonly description: string | null;
   readonly severityFrom: string | null;
   /** CWE, CVE, GHSA, OWASP … */
@@ -70,6 +72,7 @@ export function readDetail(document: unknown): Detail {
     ruleName: textOf(rule['name']),
     ruleHelp: textOf(rule['help_uri']),
     ruleDescription: textOf(rule['description']),
+    message: textOf(detail['message']),
     description: textOf(detail['description']),
     severityFrom: textOf(detail['severity_from']),
     identifiers: ['vulnerability_ids', 'cwe', 'owasp'].flatMap((name) => textsOf(detail[name])),

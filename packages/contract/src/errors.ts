@@ -12,6 +12,10 @@ export interface ErrorDefinition {
   readonly log: 'debug' | 'info' | 'warn' | 'error';
 }
 
+/** What converts a SARIF log of an older version, as far as the SARIF Multitool can. */
+export const SARIF_CONVERSION =
+  'npx @microsoft/sarif-multitool rewrite old.sarif --output new.sarif';
+
 const define = <const T extends Record<string, ErrorDefinition>>(table: T): T => table;
 
 export const errors = define({
@@ -146,7 +150,9 @@ export const errors = define({
   unsupported_sarif_version: {
     status: 422,
     title: 'Only SARIF 2.1.0 is understood',
-    action: 'Let the tool write SARIF 2.1.0, or convert the file (`sarif-multitool transform`).',
+    action:
+      'Let the tool write SARIF 2.1.0. A file in 1.0.0 or in a draft of 2.0.0 can be converted: ' +
+      `\`${SARIF_CONVERSION}\`.`,
     log: 'info',
   },
   unsupported_ctis_version: {

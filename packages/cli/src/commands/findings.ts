@@ -5,7 +5,8 @@ import { endpoints, type Finding, FINDING_STATUSES, SEVERITIES } from '@muster/c
 import { command } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { LIST, printList } from '../list.ts';
-import { given, isoOf, moment, oneOf, text, word } from '../options.ts';
+import type { Context } from '../context.ts';
+import { flag, given, isoOf, moment, oneOf, text, word } from '../options.ts';
 import { findingFields } from '../print/finding.ts';
 import type { Printer } from '../print/printer.ts';
 import type { Column } from '../print/table.ts';
@@ -33,13 +34,26 @@ const layout = (print: Printer): Column<Finding>[] => [
   { title: 'TITLE', cell: (row) => row.title, shrink: 'end' },
 ];
 
+/** What a list of findings begins with, where nothing else is asked for. */
+const EVERYWHERE = '--status any --any-branch';
+
 const list = command({
   name: 'findings list',
   summary: 'List the findings, worst first, then newest',
+  details: [
+    'Without --status and a branch: what is active (open, confirmed or in progress) on the default branch of its asset. The ' +
+      'status is that of the default branch; on another one, `active` also has what is fixed there but still on it.',
+    `Everything there is: ${EVERYWHERE} --all`,
+  ],
   operands: [],
   options: {
     ...LIST,
-    status: word(FINDING_STATUSES, 'only those with this status'),
+    status: word(
+      [...FINDING_STATUSES, 'active', 'any'],
+      'only those with this status; default active',
+    ),
+    branch: text('NAME', 'only those on this branch; default the default branch of each asset'),
+    'any-branch': flag('wherever they are'),
     severity: word(SEVERITIES, 'only those of this severity'),
     asset: text('ID', 'only those on this asset'),
     tool: text('NAME', 'only those of this tool'),
@@ -47,24 +61,48 @@ const list = command({
     path: text('START', 'only those whose path begins so'),
   },
   examples: [
-    'muster findings list --status open --severity critical',
+    'muster findings list --severity critical',
+    'muster findings list --branch feature/login',
+    'muster findings list --status false_positive --any-branch',
     'muster findings list --path src/payment/ --all',
     'muster findings list --json --limit 1000 | jq length',
   ],
-  run: (context, _operands, { status, severity, asset, tool, rule, path, ...paging }) => {
-    const filters = given({ status, severity, asset_id: asset, tool, rule_id: rule, path });
+  run: (context, _operands, options) => {
+    const { status, branch, 'any-branch': anyBranch, severity, asset, tool, rule, path } = options;
+    if (branch !== undefined && anyBranch) {
+      throw new UsageError('--branch and --any-branch exclude each other.', 'findings list');
+    }
+    const filters = given({ severity, asset_id: asset, tool, rule_id: rule, path });
+    const query = {
+      ...(status === 'any' ? {} : { status: status ?? 'active' }),
+      ...given({ branch }),
+      ...(branch === undefined && !anyBranch ? { default_branch: 'true' as const } : {}),
+      ...filters,
+    };
+    const isEverywhere = status === 'any' && anyBranch;
     return printList(
       context,
-      paging,
-      (page) => context.operator(endpoints.listFindings, { query: { ...page, ...filters } }),
+      options,
+      (page) => context.operator(endpoints.listFindings, { query: { ...page, ...query } }),
       {
         layout: layout(context.print),
-        empty: 'No findings yet. Upload a report: muster upload report.sarif',
-        filters,
+        empty: () => emptyText(context),
+        unmatched: `Nothing matches these filters.${isEverywhere ? '' : ` Look everywhere: ${EVERYWHERE}`}`,
+        filters: isEverywhere
+          ? filters
+          : { ...filters, ...given({ status, branch }), ...(anyBranch ? { anyBranch } : {}) },
       },
     );
   },
 });
+
+/** Nothing is active on default branches: is there anything at all? */
+async function emptyText(context: Context): Promise<string> {
+  const { items } = await context.operator(endpoints.listFindings, { query: { limit: '1' } });
+  return items.length === 0
+    ? 'No findings yet. Upload a report: muster upload report.sarif'
+    : `Nothing is open on the default branches. Everything there is: muster findings list ${EVERYWHERE}`;
+}
 
 const show = command({
   name: 'findings show',

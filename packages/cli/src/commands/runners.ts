@@ -17,7 +17,7 @@ import type { Column } from '../print/table.ts';
 import { momentOf, minuteOf } from '../print/time.ts';
 import { jsonText } from '../print/text.ts';
 import { secret } from '../print/secret.ts';
-import { presenceStyle } from '../print/words.ts';
+import { healthStyle, presenceStyle } from '../print/words.ts';
 
 const layout = (print: Printer): Column<Runner>[] => [
   { title: 'ID', cell: (row) => row.id },
@@ -25,7 +25,13 @@ const layout = (print: Printer): Column<Runner>[] => [
   {
     title: 'PRESENCE',
     cell: (row) => row.presence,
-    paint: (cell, row) => print.style(presenceStyle(row.presence), cell),
+    paint: (cell, row) => print.style(presenceStyle(row), cell),
+  },
+  {
+    title: 'HEALTH',
+    cell: (row) => (isUnwell(row) ? healthText(row) : row.health) ?? '-',
+    shrink: 'end',
+    paint: (cell, row) => (isUnwell(row) ? print.style(healthStyle(row.health), cell) : cell),
   },
   { title: 'STATE', cell: (row) => row.admin },
   {
@@ -37,6 +43,12 @@ const layout = (print: Printer): Column<Runner>[] => [
   { title: 'VERSION', cell: (row) => row.version ?? '-', shrink: 'end', isOptional: true },
 ];
 
+const isUnwell = ({ health }: Runner): boolean => health === 'degraded' || health === 'error';
+
+/** `error: disk is full`; null: it never said how it is. */
+const healthText = ({ health, health_message: message }: Runner): string | null =>
+  health === null || message === null ? health : `${health}: ${message}`;
+
 function fields(runner: Runner, nowMs: number): Field[] {
   const labelled = Object.entries(runner.labels).map(([key, value]) => `${key}=${value}`);
   return [
@@ -44,6 +56,7 @@ function fields(runner: Runner, nowMs: number): Field[] {
     ['Name', runner.name],
     ['State', runner.admin],
     ['Presence', `${runner.presence}, since ${momentOf(runner.presence_since, nowMs)}`],
+    ['Health', healthText(runner)],
     ...runner.warnings.map(({ code, detail }): Field => ['Warning', `${code}: ${detail}`]),
     ['Last seen', momentOf(runner.last_seen_at, nowMs)],
     ['Heartbeat', `every ${runner.interval_seconds} s expected`],

@@ -1,7 +1,7 @@
 // One finding as a page of names and values. The detail comes as the server stored it, from any
 // tool: every member is checked before it is used. Pure.
 
-import type { endpoints, FindingDetail, ReplyOf } from '@muster/contract';
+import type { endpoints, FindingDocument, ReplyOf } from '@muster/contract';
 import type { Field } from './printer.ts';
 import { jsonText } from './text.ts';
 import { minuteOf, momentOf } from './time.ts';
@@ -9,7 +9,7 @@ import { minuteOf, momentOf } from './time.ts';
 type FindingPage = ReplyOf<typeof endpoints.showFinding>;
 
 export function findingFields(finding: FindingPage, nowMs: number): Field[] {
-  const detail = (finding.detail ?? {}) as Partial<FindingDetail>;
+  const detail = (finding.detail ?? {}) as Partial<FindingDocument>;
   const resolution = finding.resolution === null ? '' : ` (${finding.resolution})`;
   const until =
     finding.accepted_until === null ? '' : ` until ${momentOf(finding.accepted_until, nowMs)}`;
@@ -17,6 +17,7 @@ export function findingFields(finding: FindingPage, nowMs: number): Field[] {
   return [
     ['ID', finding.id],
     ['Title', finding.title],
+    ['Message', otherThan([finding.title], detail.message)],
     ['Severity', finding.severity + (finding.severity_overridden ? ' (set by an operator)' : '')],
     [
       'Status',
@@ -31,13 +32,17 @@ export function findingFields(finding: FindingPage, nowMs: number): Field[] {
     ['Last seen', momentOf(finding.last_seen_at, nowMs)],
     ['Recognised by', finding.matched_by],
     ['Unfinished', finding.unfinished ? 'its first upload is still being processed' : null],
-    ...detailFields(detail),
+    ...detailFields(detail, finding.title),
     ['Branches', branches(finding)],
     ['History', history(finding)],
   ];
 }
 
-function detailFields(detail: Partial<FindingDetail>): Field[] {
+/** The text, if it is one and says something else than these. */
+const otherThan = (others: readonly unknown[], text: unknown): string | null =>
+  typeof text === 'string' && text !== '' && !others.includes(text) ? text : null;
+
+function detailFields(detail: Partial<FindingDocument>, title: string): Field[] {
   const list = (values: unknown): string | null =>
     Array.isArray(values) && values.length > 0 ? values.map(String).join(', ') : null;
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -53,7 +58,7 @@ function detailFields(detail: Partial<FindingDetail>): Field[] {
     ['Tags', list(detail.tags)],
     ['Help', text(detail.rule?.help_uri)],
     ['References', list(detail.references)],
-    ['Description', text(detail.description)],
+    ['Description', otherThan([title, detail.message], detail.description)],
     ['Code', text(place?.context) ?? text(place?.snippet)],
     ['Suppressed', detail.suppressions === undefined ? null : jsonText(detail.suppressions)],
     ['Properties', detail.properties === undefined ? null : jsonText(detail.properties)],

@@ -5,6 +5,7 @@ import type {
   CommandStatus,
   FindingStatus,
   Presence,
+  Runner,
   Severity,
   UploadState,
 } from '@muster/contract';
@@ -59,7 +60,12 @@ const styleOf =
     Object.hasOwn(styles, word) ? styles[word] : 'reset';
 
 export const severityStyle = styleOf(SEVERITY);
-export const presenceStyle = styleOf(PRESENCE);
+/** A runner that is there but says that it isn't well doesn't look well. */
+export const presenceStyle = ({ presence, health }: Pick<Runner, 'presence' | 'health'>): Style =>
+  presence === 'online' ? healthStyle(health) : styleOf(PRESENCE)(presence);
+/** Green where nothing else is said. */
+export const healthStyle = (health: Runner['health']): Style =>
+  health === 'error' ? 'red' : health === 'degraded' ? 'yellow' : 'green';
 export const commandStyle = styleOf(COMMAND);
 export const uploadStyle = styleOf(UPLOAD);
 export const findingStyle = styleOf(FINDING);

@@ -23,11 +23,12 @@ export function FilterBar({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** One of a few words, or all. */
+/** One of a few words, or what stands first. */
 export function ChoiceFilter({
   options,
+  first = 'All',
   ...filter
-}: FilterProps & { readonly options: readonly string[] }) {
+}: FilterProps & { readonly options: readonly string[]; readonly first?: string }) {
   const id = useId();
   return (
     <div className="field">
@@ -37,7 +38,7 @@ export function ChoiceFilter({
         value={filter.filters.get(filter.name) ?? ''}
         onChange={(event) => setFilter(filter, event.target.value)}
       >
-        <option value="">All</option>
+        <option value="">{first}</option>
         {options.map((option) => (
           <option key={option} value={option}>
             {sentence(option)}

@@ -15,6 +15,7 @@ export function ListView<Item extends { readonly id: string }>({
   noun,
   isFiltered,
   clearHref,
+  elsewhere = null,
   empty,
 }: {
   readonly list: List<Item>;
@@ -25,7 +26,9 @@ export function ListView<Item extends { readonly id: string }>({
   readonly isFiltered: boolean;
   /** The same list without filters. */
   readonly clearHref: string;
-  /** For a list that has nothing yet: the purpose of the list and the next step. */
+  /** Where else to look when nothing matches. */
+  readonly elsewhere?: ReactNode;
+  /** For a list that has nothing yet: what it is for and the next step. */
   readonly empty: ReactNode;
 }) {
   const { items, error } = list;
@@ -54,9 +57,12 @@ export function ListView<Item extends { readonly id: string }>({
       {isEmpty && isFiltered ? (
         <div className="empty">
           <p>Nothing matches these filters.</p>
-          <a className="button" href={clearHref}>
-            Clear the filters
-          </a>
+          <div className="buttons">
+            <a className="button" href={clearHref}>
+              Clear the filters
+            </a>
+            {elsewhere}
+          </div>
         </div>
       ) : null}
       {isEmpty && !isFiltered ? <div className="empty">{empty}</div> : null}

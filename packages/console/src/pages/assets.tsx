@@ -45,7 +45,7 @@ const columns: readonly Column<Asset>[] = [
     header: 'Open findings',
     cell: ({ row: { original: asset } }) => (
       <a
-        href={hrefTo('findings', null, { asset_id: asset.id, status: 'open' })}
+        href={hrefTo('findings', null, { asset_id: asset.id, on: 'all' })}
         aria-label={`${countText(asset.open_findings, 'open finding')} of ${asset.name}`}
       >
         {countText(asset.open_findings, 'finding')}

@@ -50,6 +50,7 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
           </span>
         }
       />
+      <Message detail={detail} title={finding.title} />
       <div className="columns">
         <div>
           <Description detail={detail} title={finding.title} />
@@ -79,21 +80,44 @@ function FindingView({ finding }: { readonly finding: FindingWithDetail }) {
 /** The page itself shows the new status, and the shell tells of it. */
 const nothing = (): void => {};
 
-/** A tool that has nothing to say repeats the title: that is no description. */
-function Description({ detail, title }: { readonly detail: Detail; readonly title: string }) {
-  const texts = [...new Set([detail.description, detail.ruleDescription])].filter(
-    (text) => text !== null && text !== title,
+interface Texts {
+  readonly detail: Detail;
+  readonly title: string;
+}
+
+/**
+ * What the tool says of this finding, above everything else, on narrow screens as well. A tool that
+ * has nothing to say repeats the title, which the heading shows already.
+ */
+function Message({ detail: { message }, title }: Texts) {
+  if (message === null || message === title) return null;
+  return (
+    <Section title="Message">
+      <Prose text={message} />
+    </Section>
   );
-  if (texts.length === 0 && detail.evidence === null) return null;
+}
+
+/** What else describes it and its rule: no text that was there before. */
+function Description({ detail, title }: Texts) {
+  const { description, ruleDescription, evidence } = detail;
+  const texts = [...new Set([description, ruleDescription])].filter(
+    (text) => text !== null && text !== title && text !== detail.message,
+  );
+  if (texts.length === 0 && evidence === null) return null;
   return (
     <Section title="Description">
-      {texts.map((text) => (
-        <p key={text} className="prose foreign" dir="auto">
-          {text}
-        </p>
-      ))}
-      {detail.evidence === null ? null : <ForeignBlock text={detail.evidence} />}
+      {texts.map((text) => (text === null ? null : <Prose key={text} text={text} />))}
+      {evidence === null ? null : <ForeignBlock text={evidence} />}
     </Section>
+  );
+}
+
+function Prose({ text }: { readonly text: string }) {
+  return (
+    <p className="prose foreign" dir="auto">
+      {text}
+    </p>
   );
 }
 

@@ -1,13 +1,14 @@
-// Findings, worst first: filtered by status, severity, tool, rule, path and asset. Their status can
-// be set from here.
+// Findings, worst first: what is active on default branches, or filtered by status, branch,
+// severity, tool, rule, path and asset; decided on from here.
 
 import { endpoints, FINDING_STATUSES, type Finding, SEVERITIES } from '@muster/contract';
-import { request, useList, useMayChange } from '../api.ts';
+import { request, useList, useMayChange, useOne } from '../api.ts';
 import type { Column } from '../components/data-table.tsx';
 import { ChoiceFilter, FilterBar, PinnedFilter, TextFilter } from '../components/filters.tsx';
 import { Foreign } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { ListView } from '../components/list-view.tsx';
+import { BranchFilter, branchChoice } from '../components/findings/branch-filter.tsx';
 import { StatusButton } from '../components/findings/status-form.tsx';
 import { SeverityTag, StateTag } from '../components/findings/tags.tsx';
 import { Time } from '../components/time.tsx';
@@ -82,21 +83,28 @@ function Where({ finding }: { readonly finding: Finding }) {
   );
 }
 
-const TEXTS = ['asset_id', 'tool', 'rule_id', 'path'] as const;
+const TEXTS = ['asset_id', 'branch', 'tool', 'rule_id', 'path'] as const;
+
+/** Beside what is active, which is where the list begins. */
+const STATUSES = [...FINDING_STATUSES, 'all'] as const;
+
+const EVERYTHING = { status: 'all', on: 'all' } as const;
 
 /**
- * The part of the address that the API takes, with the words checked: somebody may have typed them.
+ * What the API is asked for by the address, with the words checked: somebody may have typed them.
  */
 function queryOf(filters: URLSearchParams) {
-  const status = wordOf(FINDING_STATUSES, filters.get('status'));
+  const status = wordOf(STATUSES, filters.get('status')) ?? ('active' as const);
   const severity = wordOf(SEVERITIES, filters.get('severity'));
   const texts: Partial<Record<(typeof TEXTS)[number], string>> = {};
   for (const name of TEXTS) {
     const value = filters.get(name);
     if (value !== null) texts[name] = value;
   }
+  const isDefault = texts.branch === undefined && branchChoice(filters) !== 'all';
   return {
-    ...(status === undefined ? {} : { status }),
+    ...(status === 'all' ? {} : { status }),
+    ...(isDefault ? { default_branch: 'true' as const } : {}),
     ...(severity === undefined ? {} : { severity }),
     ...texts,
   };
@@ -111,9 +119,10 @@ export function FindingsPage({ filters }: { readonly filters: URLSearchParams })
   const filter = { page: 'findings', filters } as const;
   return (
     <>
-      <Heading title="Findings" lead="Worst first, then newest." />
+      <Heading title="Findings" lead={leadOf(query)} />
       <FilterBar>
-        <ChoiceFilter {...filter} name="status" label="Status" options={FINDING_STATUSES} />
+        <ChoiceFilter {...filter} name="status" label="Status" first="Active" options={STATUSES} />
+        <BranchFilter {...filter} />
         <ChoiceFilter {...filter} name="severity" label="Severity" options={SEVERITIES} />
         <TextFilter {...filter} name="tool" label="Tool" />
         <TextFilter {...filter} name="rule_id" label="Rule" />
@@ -127,10 +136,50 @@ export function FindingsPage({ filters }: { readonly filters: URLSearchParams })
         columns={mayChange ? changeColumns : readColumns}
         rowHeader="title"
         noun="finding"
-        isFiltered={Object.keys(query).length > 0}
+        isFiltered={filters.size > 0}
         clearHref={hrefTo('findings')}
-        empty={<NoUpload />}
+        elsewhere={<Elsewhere filters={filters} />}
+        empty={<NothingOpen />}
       />
+    </>
+  );
+}
+
+function leadOf({ status, branch }: ReturnType<typeof queryOf>): string {
+  const order = 'Worst first, then newest.';
+  if (branch !== undefined) {
+    const where = 'The status is that of the default branch';
+    return `${order} ${where}: what is fixed there may still be on this one.`;
+  }
+  return status === 'active' ? `${order} Active: open, confirmed or in progress.` : order;
+}
+
+/** The same filters over all statuses and branches. */
+function Elsewhere({ filters }: { readonly filters: URLSearchParams }) {
+  const { branch: _name, ...others } = Object.fromEntries(filters);
+  const href = hrefTo('findings', null, { ...others, ...EVERYTHING });
+  if (href === hrefTo('findings', null, Object.fromEntries(filters))) return null;
+  return (
+    <a className="button" href={href}>
+      Look in all statuses and branches
+    </a>
+  );
+}
+
+/** Nothing is active on a default branch: is there anything at all? */
+function NothingOpen() {
+  const { data, isPending } = useOne(['findings', 'any'], (signal) =>
+    request(endpoints.listFindings, { query: { limit: '1' }, signal }),
+  );
+  if (isPending) return null;
+  if (data?.items.length === 0) return <NoUpload />;
+  return (
+    <>
+      <h2>Nothing is open on the default branches</h2>
+      <p>What is decided, resolved or only on other branches is in the list of all findings.</p>
+      <a className="button" href={hrefTo('findings', null, EVERYTHING)}>
+        Show all findings
+      </a>
     </>
   );
 }

@@ -9,6 +9,7 @@ import { ChoiceFilter, FilterBar, TextFilter } from '../components/filters.tsx';
 import { Foreign } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { ListView } from '../components/list-view.tsx';
+import { RunnerState, RunnerTrouble } from '../components/runners/runner-state.tsx';
 import { StateTag } from '../components/findings/tags.tsx';
 import { Ago } from '../components/time.tsx';
 import { hrefTo, wordOf } from '../route.ts';
@@ -34,10 +35,13 @@ const columns: readonly Column<Runner>[] = [
     id: 'presence',
     header: 'Presence',
     cell: ({ row: { original: runner } }) => (
-      <span className="tags">
-        <StateTag state={runner.presence} />
-        {runner.admin === 'active' ? null : <StateTag state={runner.admin} />}
-      </span>
+      <>
+        <span className="tags">
+          <RunnerState runner={runner} />
+          {runner.admin === 'active' ? null : <StateTag state={runner.admin} />}
+        </span>
+        <RunnerTrouble runner={runner} />
+      </>
     ),
   },
   {

@@ -9,6 +9,7 @@ import { Foreign, ForeignBlock } from '../components/foreign.tsx';
 import { Heading } from '../components/heading.tsx';
 import { OneView } from '../components/one-view.tsx';
 import { RunnerActions } from '../components/runners/runner-actions.tsx';
+import { RunnerState, RunnerTrouble } from '../components/runners/runner-state.tsx';
 import { KeysSection } from '../components/runners/runner-keys.tsx';
 import { StateTag } from '../components/findings/tags.tsx';
 import { Ago, Time } from '../components/time.tsx';
@@ -60,13 +61,16 @@ function RunnerView({ runner }: { readonly runner: Runner }) {
         title={runner.name}
         back={BACK}
         lead={
-          <span className="tags">
-            <StateTag state={runner.presence} />
-            <StateTag state={runner.admin} />
-            <span>
-              since <Time iso={runner.presence_since} />
+          <>
+            <span className="tags">
+              <RunnerState runner={runner} />
+              <StateTag state={runner.admin} />
+              <span>
+                since <Time iso={runner.presence_since} />
+              </span>
             </span>
-          </span>
+            <RunnerTrouble runner={runner} />
+          </>
         }
       >
         <a className="button" href={hrefTo('uploads', null, { runner_id: runner.id })}>

@@ -4,13 +4,7 @@
 import Type from 'typebox';
 import { bodyErrors, type Endpoint, endpoint } from '../endpoint.ts';
 import { Id, Page, PageQuery } from '../schemas/shapes.ts';
-import {
-  Asset,
-  AssetWithDetail,
-  Finding,
-  FindingChange,
-  FindingWithDetail,
-} from '../schemas/finding.ts';
+import { Finding, FindingChange, FindingWithDetail } from '../schemas/finding.ts';
 import {
   ApiKey,
   KeyChange,
@@ -23,8 +17,7 @@ import {
 import { NewRunner, Runner, RunnerMetrics } from '../schemas/runner.ts';
 import { RejectedItem, Upload } from '../schemas/upload.ts';
 import {
-  AssetKind,
-  FindingStatus,
+  FindingStatusFilter,
   Presence,
   type Role,
   Role as RoleSchema,
@@ -318,9 +311,23 @@ export const listFindings = endpoint({
   path: '/api/v1/findings',
   auth: as('viewer'),
   summary: 'Findings, worst first, then newest',
+  description:
+    'Without parameters all of them, whatever their status and wherever they are; the console and `muster findings list` ' +
+    'begin with `status=active&default_branch=true`. The status of a finding is that of its default branch: on another ' +
+    'one (`branch`), `active` also has what is fixed on the default branch but still there.',
   query: Type.Object({
     ...PageQuery,
-    status: Type.Optional(FindingStatus),
+    status: Type.Optional(FindingStatusFilter),
+    branch: optionalText(
+      1024,
+      'only what is on the branch of this name now; empty: on the ref without a name',
+    ),
+    default_branch: Type.Optional(
+      Type.Enum(['true', 'false'], {
+        description:
+          '`true`: only what is on the default branch of its asset, or was and is resolved; not with `branch`',
+      }),
+    ),
     severity: Type.Optional(Severity),
     asset_id: Type.Optional(Id),
     tool: optionalText(255, 'the tool family'),
@@ -356,32 +363,4 @@ export const changeFinding = endpoint({
   body: FindingChange,
   replies: { 200: Finding },
   errors: [...write, 'not_found'],
-});
-
-export const listAssets = endpoint({
-  id: 'listAssets',
-  method: 'GET',
-  path: '/api/v1/assets',
-  auth: as('viewer'),
-  summary: 'Assets, newest first',
-  query: Type.Object({
-    ...PageQuery,
-    kind: Type.Optional(AssetKind),
-    value: optionalText(2048, 'part of the value or name'),
-  }),
-  bodyKind: 'none',
-  replies: { 200: Page(Asset) },
-  errors: read,
-});
-
-export const showAsset = endpoint({
-  id: 'showAsset',
-  method: 'GET',
-  path: '/api/v1/assets/{id}',
-  auth: as('viewer'),
-  summary: 'One asset with all that is known of it',
-  params: ById,
-  bodyKind: 'none',
-  replies: { 200: AssetWithDetail },
-  errors: readOne,
 });

@@ -4,7 +4,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { payloadByType } from './command-payload.ts';
-import { Labels } from './runner.ts';
+import { Health, Labels } from './runner.ts';
 import { Id, Nullable, Time } from './shapes.ts';
 import { Receipt } from './upload.ts';
 import { CommandStatus, Presence, Priority, UploadState } from './vocabulary.ts';
@@ -165,6 +165,7 @@ export const CommandWaiting = Type.Object({
       runner_id: Id,
       name: Type.String(),
       presence: Presence,
+      ...Health,
       can_take: Type.Boolean({ description: 'the next poll of this runner offers it' }),
       reasons: Type.Array(WaitingReason),
     }),

@@ -320,3 +320,15 @@ export type FindingDetail = {
   /** The members that were left out for size, with the number of entries left out. */
   omitted?: Record<string, number>;
 };
+
+/** The document of a finding as the API shows it (`detail`). */
+export type FindingDocument = {
+  /**
+   * What the tool says of this finding: SARIF `message`, CTIS `message`, else its description; with
+   * neither, what stands in for them as the title.
+   */
+  message: string;
+  start_column: number | null;
+  /** The producer's fingerprints that matching uses, by name. */
+  fingerprints: Readonly<Record<string, string>>;
+} & FindingDetail;

@@ -39,7 +39,10 @@ export type Finding = Static<typeof Finding>;
 
 export const FindingWithDetail = Type.Object({
   ...Finding.properties,
-  detail: Type.Unknown({ description: 'see FindingDetail' }),
+  detail: Type.Unknown({
+    description:
+      'what its tool says of it (`message` first) and what else is known: FindingDocument',
+  }),
   base_fingerprint: Nullable(Type.String()),
   refs: Type.Array(
     Type.Object({

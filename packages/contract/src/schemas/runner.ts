@@ -4,7 +4,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { Id, Nullable, Time } from './shapes.ts';
-import { Presence, RunnerAdmin, RunnerMetric, RunnerWarning } from './vocabulary.ts';
+import { Presence, RunnerAdmin, RunnerHealth, RunnerMetric, RunnerWarning } from './vocabulary.ts';
 
 /**
  * The members of a heartbeat that are read. Every one is optional, and one of the wrong type is
@@ -15,11 +15,15 @@ export const Heartbeat = Type.Object(
   {
     name: Type.Optional(Type.String()),
     status: Type.Optional(
-      Type.String({ description: 'running, stopping, stopped, error (also online, idle)' }),
+      Type.String({
+        description: 'running, stopping, stopped, error, degraded (also online, idle)',
+      }),
     ),
     version: Type.Optional(Type.String()),
     hostname: Type.Optional(Type.String()),
-    message: Type.Optional(Type.String()),
+    message: Type.Optional(
+      Type.String({ description: 'goes with `status`: a status without a message ends it' }),
+    ),
     region: Type.Optional(Type.String()),
     sent_at: Type.Optional(
       Type.String({
@@ -72,6 +76,14 @@ export const HeartbeatReply = Type.Object(
 );
 export type HeartbeatReply = Static<typeof HeartbeatReply>;
 
+/** What a runner said of itself, beside its presence (contract §3). */
+export const Health = {
+  health: Nullable(RunnerHealth),
+  health_message: Nullable(
+    Type.String({ description: 'the `message` that came with its last `status`' }),
+  ),
+};
+
 export const Runner = Type.Object(
   {
     id: Id,
@@ -79,6 +91,7 @@ export const Runner = Type.Object(
     admin: RunnerAdmin,
     presence: Presence,
     presence_since: Time,
+    ...Health,
     last_seen_at: Nullable(Time),
     interval_seconds: Type.Integer({ description: 'expected between two heartbeats' }),
     labels: Type.Record(Type.String(), Type.String()),

@@ -13,6 +13,7 @@ import {
   PRIORITIES,
   ROLES,
   RUNNER_ADMIN_STATES,
+  RUNNER_HEALTHS,
   RUNNER_METRICS,
   RUNNER_WARNINGS,
   SEVERITIES,
@@ -29,6 +30,12 @@ export type FindingType = Static<typeof FindingType>;
 export const FindingStatus = Type.Enum(FINDING_STATUSES);
 export type FindingStatus = Static<typeof FindingStatus>;
 
+/** What a list of findings is asked for. */
+export const FindingStatusFilter = Type.Enum([...FINDING_STATUSES, 'active'], {
+  description: '`active`: open, confirmed or in progress',
+});
+export type FindingStatusFilter = Static<typeof FindingStatusFilter>;
+
 export const CommandStatus = Type.Enum(COMMAND_STATUSES);
 export type CommandStatus = Static<typeof CommandStatus>;
 
@@ -40,6 +47,11 @@ export type RunnerAdmin = Static<typeof RunnerAdmin>;
 
 export const Presence = Type.Enum(PRESENCES);
 export type Presence = Static<typeof Presence>;
+
+export const RunnerHealth = Type.Enum(RUNNER_HEALTHS, {
+  description: 'by the `status` that it said last; null: it never said one',
+});
+export type RunnerHealth = Static<typeof RunnerHealth>;
 
 export const RunnerWarning = Type.Enum(RUNNER_WARNINGS);
 

@@ -44,9 +44,10 @@ export const RUNNER_ADMIN_STATES = ['active', 'paused', 'draining', 'revoked'] a
 
 export const PRESENCES = ['never', 'online', 'late', 'stopped', 'offline'] as const;
 
-/**
- * Warnings for an operator: one identity used by two installations at once; a clock that is off.
- */
+/** What a runner says of itself, worst last; `presence` says whether it still says anything. */
+export const RUNNER_HEALTHS = ['ok', 'degraded', 'error'] as const;
+
+/** What an operator should look at: one identity used by two installations at once; a clock that is off. */
 export const RUNNER_WARNINGS = ['cloned', 'clock_skew'] as const;
 
 /**

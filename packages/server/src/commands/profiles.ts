@@ -2,6 +2,7 @@
 // commands it holds. What this process heard and presence has not written yet beats the row
 // (contract §3).
 
+import { reportedOf } from '../keys/runner-health.rules.ts';
 import { findRunner, type RunnerRow } from '../keys/runners.ts';
 import type { Database, Db } from '../db/db.ts';
 import { heldBy } from './command.queries.ts';
@@ -27,7 +28,7 @@ export async function runnerWithProfile(
 ): Promise<{ runner: RunnerRow; profile: Profile } | undefined> {
   const runner = await findRunner(db, tenantId, runnerId);
   if (runner === undefined) return undefined;
-  const reported = reportedOf(deps, runner);
+  const reported = heardOf(deps, runner);
   const holds = announcesSlots(reported) ? await heldBy(db, tenantId, [runnerId]) : new Map();
   return { runner, profile: profileFrom(runner, reported, holds.get(runnerId) ?? 0) };
 }
@@ -44,18 +45,15 @@ export async function profilesOf(
   return new Map(
     runners.map((runner) => [
       runner.id,
-      profileFrom(runner, reportedOf(deps, runner), held.get(runner.id) ?? 0),
+      profileFrom(runner, heardOf(deps, runner), held.get(runner.id) ?? 0),
     ]),
   );
 }
 
-function reportedOf(
+const heardOf = (
   deps: Pick<ProfileDeps, 'unwritten'>,
-  { id, reported }: RunnerRow,
-): Readonly<Record<string, unknown>> {
-  const written = reported === null ? {} : (JSON.parse(reported) as Record<string, unknown>);
-  return deps.unwritten(id) ?? written;
-}
+  runner: RunnerRow,
+): Readonly<Record<string, unknown>> => deps.unwritten(runner.id) ?? reportedOf(runner) ?? {};
 
 const profileFrom = (
   { labels }: RunnerRow,

@@ -4,6 +4,7 @@
 
 import type { CommandWaiting } from '@muster/contract';
 import { runnersWithScope } from '../keys/key-scopes.ts';
+import { healthOf, reportedOf } from '../keys/runner-health.rules.ts';
 import { listRunners, type RunnerRow } from '../keys/runners.ts';
 import { isoTime } from '../lib/iso-time.ts';
 import { type CommandId, parseId, type TenantId } from '../lib/ids.ts';
@@ -52,7 +53,8 @@ export async function whyWaiting(
       const candidate = { runnerId, admin, presence, hasScope, profile, offers: counted, restMs };
       const against = whyNot(candidate, command);
       const canTake = against.length === 0 && reasons.length === 0;
-      return [{ runner_id: runnerId, name, presence, can_take: canTake, reasons: against }];
+      const seen = { presence, ...healthOf(reportedOf(runner)) };
+      return [{ runner_id: runnerId, name, ...seen, can_take: canTake, reasons: against }];
     }),
   };
 }

@@ -2,10 +2,10 @@
 // Pages are sorted by what makes each row unique, so that no page repeats or misses a row.
 
 import { ACTIVE_STATUSES, type AssetKind, type FindingStatus } from '@muster/contract';
-import { type Selectable, sql } from 'kysely';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../db/db.ts';
-import { contains, skipLocked } from '../db/dialect.ts';
-import type { AssetTable, FindingEventTable, FindingTable } from '../db/tables.ts';
+import { contains, isAmong, skipLocked } from '../db/dialect.ts';
+import type { AssetTable, FindingEventTable, FindingTable, Tables } from '../db/tables.ts';
 import { FINDING_MOVES, LAPSED } from './finding.machine.ts';
 
 export type FindingRow = Selectable<FindingTable>;
@@ -51,10 +51,23 @@ const listed = (db: Db, tenantId: string) =>
     ])
     .where('finding.tenant_id', '=', tenantId);
 
+export interface StatusFilter {
+  readonly status: FindingStatus;
+  /** Only those resolved so. */
+  readonly resolution?: 'fixed' | 'by_operator';
+}
+
+/** A branch by its name ('' is the unnamed ref), or whichever is the default one of each asset. */
+export type BranchFilter = { readonly name: string } | 'default';
+
 export interface FindingPageQuery {
-  readonly status: FindingStatus | null;
+  /** Null: whatever they are. */
+  readonly statuses: readonly StatusFilter[] | null;
+  /** What is on this branch; on the default one also what was on it and is resolved. */
+  readonly branch: BranchFilter | null;
   readonly severity: number | null;
-  readonly assetId: string | null;
+  /** Null: all of them. */
+  readonly assetIds: readonly string[] | null;
   readonly tool: string | null;
   readonly ruleId: string | null;
   readonly pathStart: string | null;
@@ -87,11 +100,17 @@ export async function pageFindings(
 /** In the order of the list. */
 function filtered(db: Db, tenantId: string, page: FindingPageQuery) {
   let query = listed(db, tenantId).orderBy('finding.severity').orderBy('finding.id', 'desc');
-  if (page.status !== null) query = query.where('finding.status', '=', page.status);
+  const { statuses } = page;
+  if (statuses !== null) query = query.where((eb) => eb.or(statuses.map(hasStatus(eb))));
   if (page.severity !== null) {
     query = query.where('finding.severity', '=', page.severity as FindingRow['severity']);
   }
-  if (page.assetId !== null) query = query.where('finding.asset_id', '=', page.assetId);
+  const [assetId, ...others] = page.assetIds ?? [];
+  if (assetId !== undefined && others.length === 0) {
+    query = query.where('finding.asset_id', '=', assetId);
+  } else if (assetId !== undefined) {
+    query = query.where(isAmong(db, 'finding.asset_id', [assetId, ...others]));
+  }
   if (page.tool !== null) query = query.where('finding.tool', '=', page.tool);
   if (page.ruleId !== null) query = query.where('finding.rule_id', '=', page.ruleId);
   if (page.pathStart !== null) {
@@ -100,8 +119,68 @@ function filtered(db: Db, tenantId: string, page: FindingPageQuery) {
       .where('finding.path', '>=', page.pathStart)
       .where('finding.path', '<', `${page.pathStart}\u{10ffff}`);
   }
+  if (page.branch !== null) query = query.where(isOn(tenantId, page.branch));
   return query;
 }
+
+const hasStatus =
+  (eb: ExpressionBuilder<Tables, 'finding'>) =>
+  ({ status, resolution }: StatusFilter) => {
+    const has = eb('finding.status', '=', status);
+    return resolution === undefined ? has : has.and('finding.resolution', '=', resolution);
+  };
+
+/**
+ * Assets that have a ref of this name, `limit` at most. No index helps: all refs of the tenant are
+ * looked at.
+ */
+export async function assetsWithRef(
+  db: Db,
+  tenantId: string,
+  name: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('asset_ref')
+    .select('asset_id')
+    .where('tenant_id', '=', tenantId)
+    .where('name', '=', name)
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.asset_id);
+}
+
+/**
+ * Is the finding on the branch? A value and no `exists`: PostgreSQL would make a join of that,
+ * leave the index that is in the order of the list, and sort all, because it can't know how many
+ * findings a branch has. A value is looked up by primary keys, row by row.
+ */
+const isOn =
+  (tenantId: string, branch: BranchFilter) => (eb: ExpressionBuilder<Tables, 'finding'>) => {
+    const onRef = eb
+      .selectFrom('finding_ref')
+      .where('finding_ref.tenant_id', '=', tenantId)
+      .whereRef('finding_ref.finding_id', '=', 'finding.id');
+    if (branch === 'default') {
+      return onRef
+        .innerJoin('asset', 'asset.default_ref_id', 'finding_ref.ref_id')
+        .where('asset.tenant_id', '=', tenantId)
+        .whereRef('asset.id', '=', 'finding.asset_id')
+        .select((on) =>
+          on
+            .or([on('finding_ref.present', '=', 1), on('finding.status', '=', 'resolved')])
+            .as('is_on'),
+        )
+        .$asScalar();
+    }
+    return onRef
+      .innerJoin('asset_ref', 'asset_ref.id', 'finding_ref.ref_id')
+      .where('asset_ref.tenant_id', '=', tenantId)
+      .whereRef('asset_ref.asset_id', '=', 'finding.asset_id')
+      .where('asset_ref.name', '=', branch.name)
+      .select((on) => on('finding_ref.present', '=', 1).as('is_on'))
+      .$asScalar();
+  };
 
 export async function findFinding(
   db: Db,

@@ -2,11 +2,13 @@
 // and the setting of a status. A status is set under a guard, with an event that says who set it.
 
 import {
+  ACTIVE_STATUSES,
   type Asset,
   ASSET_KINDS,
   type AssetKind,
   type Finding,
   type FindingStatus,
+  type FindingStatusFilter,
   SEVERITIES,
   type Severity,
 } from '@muster/contract';
@@ -19,6 +21,8 @@ import { Problem } from '../lib/problem.ts';
 import { RACED, untilWritten } from '../lib/races.ts';
 import { decided } from './finding.machine.ts';
 import {
+  assetsWithRef,
+  type BranchFilter,
   endAcceptances,
   findFinding,
   findingDocument,
@@ -30,10 +34,14 @@ import {
   pageAssets,
   pageFindings,
   setStatus,
+  type StatusFilter,
 } from './findings.queries.ts';
 
 export interface FindingFilter {
-  readonly status?: FindingStatus;
+  readonly status?: FindingStatusFilter;
+  /** A name as a report may have sent it. */
+  readonly branch?: string;
+  readonly default_branch?: 'true' | 'false';
   readonly severity?: Severity;
   readonly asset_id?: string;
   readonly tool?: string;
@@ -41,7 +49,16 @@ export interface FindingFilter {
   readonly path?: string;
 }
 
-/** One page; rows beyond `limit` say that there is another. */
+/**
+ * All findings of so few assets are read and sorted. Of more, each status is read by an index in
+ * the order of the list: a sort would read everything for each page.
+ */
+const SORTED_ASSETS_MAX = 20;
+
+/**
+ * One page and whether there is more: rows beyond `limit` say so. Problem: invalid_parameter (a
+ * branch and the default one).
+ */
 export async function listFindings(
   database: Database,
   tenantId: TenantId,
@@ -49,16 +66,77 @@ export async function listFindings(
   after: { severity: number; id: string } | null,
   limit: number,
 ): Promise<ListedFinding[]> {
-  return await pageFindings(database.lists(tenantId), tenantId, {
-    status: filter.status ?? null,
-    severity: filter.severity === undefined ? null : SEVERITIES.indexOf(filter.severity),
-    assetId: filter.asset_id ?? null,
-    tool: filter.tool ?? null,
-    ruleId: filter.rule_id ?? null,
-    pathStart: filter.path ?? null,
-    after,
-    limit,
+  const db = database.lists(tenantId);
+  const branch = branchOf(filter);
+  const assetIds = await assetsOf(db, tenantId, filter, branch);
+  if (assetIds?.length === 0) return [];
+  const statuses = statusesOf(filter, branch);
+  const isSorted = assetIds !== null || statuses === null;
+  const reads = isSorted ? [statuses] : statuses.map((status) => [status]);
+  const rows: ListedFinding[] = [];
+  for (const read of reads) {
+    const some = await pageFindings(db, tenantId, {
+      statuses: read,
+      branch,
+      severity: filter.severity === undefined ? null : SEVERITIES.indexOf(filter.severity),
+      assetIds,
+      tool: filter.tool ?? null,
+      ruleId: filter.rule_id ?? null,
+      pathStart: filter.path ?? null,
+      after,
+      limit,
+    });
+    for (const row of some) rows.push(row);
+  }
+  return inOrder(rows).slice(0, limit + 1);
+}
+
+/**
+ * The assets that the list is about; null: too many to name them. Most branches are those of one
+ * asset.
+ */
+async function assetsOf(
+  db: Db,
+  tenantId: TenantId,
+  { asset_id: assetId }: FindingFilter,
+  branch: BranchFilter | null,
+): Promise<readonly string[] | null> {
+  if (assetId !== undefined) return [assetId];
+  if (branch === null || branch === 'default') return null;
+  const assetIds = await assetsWithRef(db, tenantId, branch.name, SORTED_ASSETS_MAX + 1);
+  return assetIds.length > SORTED_ASSETS_MAX ? null : assetIds;
+}
+
+function branchOf({ branch, default_branch: isDefault }: FindingFilter): BranchFilter | null {
+  if (isDefault !== 'true') {
+    return branch === undefined ? null : { name: branch.replace(/^refs\/heads\//, '') };
+  }
+  if (branch === undefined) return 'default';
+  throw new Problem('invalid_parameter', 'Give branch or default_branch, not both.', {
+    pointer: '/branch',
   });
+}
+
+/**
+ * Null: whatever the status is. What is fixed on the default branch may still be on another one.
+ */
+function statusesOf(
+  { status }: FindingFilter,
+  branch: BranchFilter | null,
+): readonly StatusFilter[] | null {
+  if (status === undefined) return null;
+  if (status !== 'active') return [{ status }];
+  const active = ACTIVE_STATUSES.map((each): StatusFilter => ({ status: each }));
+  const isElsewhere = branch !== null && branch !== 'default';
+  return isElsewhere ? [...active, { status: 'resolved', resolution: 'fixed' }] : active;
+}
+
+/** Worst first, then newest; one that changed its status between two reads is there once. */
+function inOrder(rows: readonly ListedFinding[]): ListedFinding[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return [...byId.values()].sort(
+    (one, other) => one.severity - other.severity || (one.id < other.id ? 1 : -1),
+  );
 }
 
 export function findingView(row: ListedFinding): Finding {

@@ -127,6 +127,8 @@ export function decodeHeartbeat(body: unknown): HeartbeatReport | null {
  * this.
  */
 export function mergeReported(reported: Record<string, unknown>, now: HeartbeatReport): void {
+  // The message goes with the status: of an error that is over nothing is said any more.
+  if ('status' in now.members && 'message' in reported) delete reported['message'];
   Object.assign(reported, now.members);
   if (now.ignored.length > 0) reported['ignored_members'] = now.ignored;
   else if ('ignored_members' in reported) delete reported['ignored_members'];

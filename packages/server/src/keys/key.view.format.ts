@@ -5,6 +5,7 @@ import { type ApiKey, type KeyScope, limits, type Runner } from '@muster/contrac
 import { isoTime, isoTimeOrNull } from '../lib/iso-time.ts';
 import { keyPrefix } from './key.format.ts';
 import type { KeyRow } from './keys.queries.ts';
+import { healthOf, reportedOf } from './runner-health.rules.ts';
 import type { RunnerRow } from './runner.queries.ts';
 
 export function apiKeyView(row: KeyRow): ApiKey {
@@ -34,12 +35,14 @@ export function apiKeyView(row: KeyRow): ApiKey {
 
 /** `nowMs`: a warning is shown only while it holds now. */
 export function runnerView(row: RunnerRow, nowMs: number): Runner {
+  const reported = reportedOf(row);
   return {
     id: row.id,
     name: row.name,
     admin: row.admin,
     presence: row.presence,
     presence_since: isoTime(row.presence_since),
+    ...healthOf(reported),
     last_seen_at: isoTimeOrNull(row.last_seen_at),
     interval_seconds: Math.round(row.interval_ms / 1000),
     labels: JSON.parse(row.labels) as Record<string, string>,
@@ -48,7 +51,7 @@ export function runnerView(row: RunnerRow, nowMs: number): Runner {
     region: row.region,
     clock_skew_ms: row.clock_skew_ms,
     warnings: warningsOf(row, nowMs),
-    reported: row.reported === null ? null : (JSON.parse(row.reported) as unknown),
+    reported,
     reported_at: isoTimeOrNull(row.reported_at),
     created_at: isoTime(row.created_at),
     created_by: row.created_by,

@@ -283,6 +283,29 @@ describe('the console', { skip: browserMissing() }, () => {
     assertNoFaults();
   });
 
+  test('shows an online runner that reports an error as unwell, with its message, in list and head', async () => {
+    const { api_key: key } = await asOperator(server, endpoints.createRunner, {
+      body: { name: 'unwell' },
+    });
+    const beat = async (body: { status: string; message?: string }): Promise<void> => {
+      await call(endpoints.heartbeat, { body }, { baseUrl: server.url, key });
+    };
+    await beat({ status: 'error', message: 'no space left on /scans' });
+    const { page, assertNoFaults } = await visitAs(browser, server);
+    const row = page.getByRole('row').filter({ hasText: 'unwell' });
+    await row.getByText('no space left on /scans').waitFor();
+    assert.deepEqual(await row.locator('.tag').allTextContents(), ['online', 'error']);
+    assert.equal(await row.locator('.tone-good').count(), 0, 'it looks well');
+    await row.getByRole('link', { name: 'unwell' }).click();
+    const head = page.locator('.heading');
+    await head.getByText('no space left on /scans').waitFor();
+    assert.deepEqual(await head.locator('.tag').allTextContents(), ['online', 'error', 'active']);
+    await beat({ status: 'running' });
+    await head.getByText('error').waitFor({ state: 'detached' });
+    assert.equal(await head.getByText('no space left').count(), 0);
+    assertNoFaults();
+  });
+
   test('pauses a runner, drains it and lets it go on', async () => {
     const { page, assertNoFaults } = await visitAs(browser, server);
     await page.getByRole('link', { name: 'first-runner' }).click();
@@ -326,7 +349,7 @@ describe('the console', { skip: browserMissing() }, () => {
       ['Findings', '50 findings'],
       ['Uploads', '2 uploads'],
       ['Assets', '1 asset'],
-      ['Fleet', '2 runners'],
+      ['Fleet', '3 runners'],
     ] as const) {
       await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }).click();
       await page.getByRole('status').filter({ hasText: sign }).waitFor();

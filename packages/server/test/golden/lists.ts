@@ -2,6 +2,7 @@
 // then by the query parameters that a page is asked with ('' is the first page without a filter).
 // Called by list-plans.test.ts.
 
+import { ACTIVE_STATUSES } from '@muster/contract';
 import * as commands from '../../src/commands/command.queries.ts';
 import type { Db } from '../../src/db/db.ts';
 import * as findings from '../../src/findings/findings.queries.ts';
@@ -32,9 +33,10 @@ const findingPage =
   (filter: Partial<findings.FindingPageQuery>): Run =>
   (db) =>
     findings.pageFindings(db, TENANT_ID, {
-      status: null,
+      statuses: null,
+      branch: null,
       severity: null,
-      assetId: null,
+      assetIds: null,
       tool: null,
       ruleId: null,
       pathStart: null,
@@ -44,6 +46,8 @@ const findingPage =
     });
 
 const FINDING_AFTER = { severity: 2, id: after };
+const OPEN = [{ status: 'open' }] as const;
+const ACTIVE = ACTIVE_STATUSES.map((status) => ({ status }));
 
 const runnerPage =
   (filter: Partial<runners.RunnerPageQuery>): Run =>
@@ -126,13 +130,21 @@ export const LISTS: Readonly<Record<string, Pages>> = {
   listFindings: {
     '': findingPage({}),
     after: findingPage({ after: FINDING_AFTER }),
-    status: findingPage({ status: 'open' }),
-    'status after': findingPage({ status: 'open', after: FINDING_AFTER }),
+    status: findingPage({ statuses: OPEN }),
+    'status after': findingPage({ statuses: OPEN, after: FINDING_AFTER }),
     severity: findingPage({ severity: 1 }),
     'severity after': findingPage({ severity: 2, after: FINDING_AFTER }),
-    'status severity': findingPage({ status: 'open', severity: 1 }),
-    asset_id: findingPage({ assetId: idOf(1) }),
-    'asset_id status': findingPage({ assetId: idOf(1), status: 'open' }),
+    'status severity': findingPage({ statuses: OPEN, severity: 1 }),
+    asset_id: findingPage({ assetIds: [idOf(1)] }),
+    'asset_id status': findingPage({ assetIds: [idOf(1)], statuses: OPEN }),
+    default_branch: findingPage({ branch: 'default' }),
+    'status default_branch': findingPage({ statuses: ACTIVE, branch: 'default' }),
+    'status default_branch after': findingPage({
+      statuses: ACTIVE,
+      branch: 'default',
+      after: FINDING_AFTER,
+    }),
+    branch: findingPage({ branch: { name: 'next' } }),
     tool: findingPage({ tool: 'x' }),
     rule_id: findingPage({ ruleId: 'R7' }),
     path: findingPage({ pathStart: 'src/' }),

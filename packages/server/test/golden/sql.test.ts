@@ -72,6 +72,18 @@ const REPORT = {
   cloned_until: null,
 };
 
+const ALL_FINDINGS: findings.FindingPageQuery = {
+  statuses: null,
+  branch: null,
+  severity: null,
+  assetIds: null,
+  tool: null,
+  ruleId: null,
+  pathStart: null,
+  after: null,
+  limit: 10,
+};
+
 const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'commands: pending for one': (db) => pending.pendingFor(db, ID, ID, null, 10),
   'commands: pending for one, next page': (db) =>
@@ -228,15 +240,48 @@ const QUERIES: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
   'ingest: resolve as fixed': (db) => ingested.resolveFixed(db, ID, [ID], RESOLVED_BY_ABSENCE, 1),
   'findings: page': (db) =>
     findings.pageFindings(db, ID, {
-      status: 'open',
+      statuses: [{ status: 'open' }],
+      branch: null,
       severity: 1,
-      assetId: ID,
+      assetIds: [ID],
       tool: 'tool',
       ruleId: 'R1',
       pathStart: 'src/',
       after: { severity: 1, id: ID },
       limit: 10,
     }),
+  'findings: first page of all': (db) => findings.pageFindings(db, ID, ALL_FINDINGS),
+  'findings: what is open on default branches': (db) =>
+    findings.pageFindings(db, ID, {
+      ...ALL_FINDINGS,
+      statuses: [{ status: 'open' }],
+      branch: 'default',
+    }),
+  'findings: what is open on default branches, next page': (db) =>
+    findings.pageFindings(db, ID, {
+      ...ALL_FINDINGS,
+      statuses: [{ status: 'open' }],
+      branch: 'default',
+      after: { severity: 1, id: ID },
+    }),
+  'findings: what is open on a branch of many assets': (db) =>
+    findings.pageFindings(db, ID, {
+      ...ALL_FINDINGS,
+      statuses: [{ status: 'open' }],
+      branch: { name: 'next' },
+    }),
+  'findings: what is active on a branch of some assets': (db) =>
+    findings.pageFindings(db, ID, {
+      ...ALL_FINDINGS,
+      statuses: [
+        { status: 'open' },
+        { status: 'confirmed' },
+        { status: 'resolved', resolution: 'fixed' },
+      ],
+      branch: { name: 'next' },
+      assetIds: [ID, ID],
+    }),
+  'findings: assets with a branch': (db) => findings.assetsWithRef(db, ID, 'next', 21),
   'findings: refs of one': (db) =>
     findings.findingRefs(db, ID, { asset_id: ID, id: ID } as findings.FindingRow),
   'findings: set status': (db) =>

@@ -8,6 +8,7 @@ import { BACKENDS, eventually } from '../harness.ts';
 import { ctis, ctisFinding } from '../http/reports.ts';
 import { type Fields, ok, problemOf, send } from '../http/wire.ts';
 import {
+  look,
   move,
   newCommand,
   newRunner,
@@ -130,6 +131,62 @@ for (const backend of BACKENDS) {
       const runner = await newRunner(world);
       problemOf(await runnerCall(world, runner.key, '/heartbeat', '{"a":'), 'invalid_json');
       assert.equal((await showRunner(world, runner.id))['presence'], 'online');
+    });
+  });
+
+  describe(`what a runner says of itself, on ${backend}`, { concurrency: true }, () => {
+    const health = (shown: Fields): unknown[] => [shown['health'], shown['health_message']];
+    /** What one runner's page says after these heartbeats. */
+    const after = async (...beats: Fields[]): Promise<unknown[]> => {
+      const runner = await newRunner(world);
+      for (const body of beats) await beat(runner, body);
+      await beat(runner, { region: 'the last one' });
+      await reported(runner, ({ region }) => region === 'the last one');
+      return health(await showRunner(world, runner.id));
+    };
+
+    test('an error and its message are told wherever presence is', async () => {
+      const name = `unwell on ${backend}`;
+      const runner = await newRunner(world, name);
+      assert.deepEqual(health(await showRunner(world, runner.id)), [null, null]);
+      const told = ['error', 'disk is full'];
+      await beat(runner, { status: 'error', message: 'disk is full', scanners: [] });
+      await reported(runner, ({ status }) => status === 'error');
+      const shown = await showRunner(world, runner.id);
+      assert.deepEqual([shown['presence'], ...health(shown)], ['online', ...told]);
+      const query = `/api/v1/runners?name=${encodeURIComponent(name)}`;
+      const [listed] = (await look(world, world.own.viewer, query))['items'] as Fields[];
+      assert.deepEqual(health(listed ?? {}), told);
+      const waiting = `/api/v1/commands/${await newCommand(world, { runner_id: runner.id })}/waiting?limit=250`;
+      const items = (await look(world, world.own.viewer, waiting))['items'] as Fields[];
+      assert.deepEqual(health(items.find((item) => item['runner_id'] === runner.id) ?? {}), told);
+      await beat(runner, { status: 'stopped' });
+      const stopped = await eventually(async () => {
+        const page = await showRunner(world, runner.id);
+        return page['health'] === 'ok' ? page : null;
+      });
+      assert.deepEqual([stopped['presence'], ...health(stopped)], ['stopped', 'ok', null]);
+    });
+
+    test('degraded is told apart; every other status is well, and none at all is none', async () => {
+      assert.deepEqual(await after({ status: ' Degraded ', message: 'slow' }), [
+        'degraded',
+        'slow',
+      ]);
+      assert.deepEqual(await after({ status: 'ERROR', message: '  ' }), ['error', null]);
+      for (const status of ['running', 'online', 'idle', 'stopping', 'toString']) {
+        assert.deepEqual(await after({ status, message: 'all is well' }), ['ok', 'all is well']);
+      }
+      assert.deepEqual(await after({ message: 'of no status' }, { status: 7 }, {}), [null, null]);
+    });
+
+    test('the message ends with the status that it came with', async () => {
+      const error = { status: 'error', message: 'no licence' };
+      assert.deepEqual(await after(error, { status: 'running' }), ['ok', null]);
+      assert.deepEqual(await after(error, { status: 'error', message: null }), ['error', null]);
+      assert.deepEqual(await after(error, { cpu_percent: 7 }, {}), ['error', 'no licence']);
+      const probe = { name: 'connection-test', status: 'running', message: 'connection test' };
+      assert.deepEqual(await after(error, probe), ['error', 'no licence']);
     });
   });
 

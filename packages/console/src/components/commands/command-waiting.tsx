@@ -7,7 +7,7 @@ import { Section } from '../facts.tsx';
 import { Foreign } from '../foreign.tsx';
 import { ProblemBox } from '../problem-box.tsx';
 import { RunnerLink } from '../runners/runner-link.tsx';
-import { StateTag } from '../findings/tags.tsx';
+import { RunnerState, RunnerTrouble } from '../runners/runner-state.tsx';
 
 export function WaitingSection({ id }: { readonly id: string }) {
   const { data, error, refetch } = useOne(
@@ -55,7 +55,10 @@ function Reasons({ waiting: { reasons, items, next } }: { readonly waiting: Comm
                     <RunnerLink id={item.runner_id} />
                   </th>
                   <td>
-                    <StateTag state={item.presence} />
+                    <span className="tags">
+                      <RunnerState runner={item} />
+                    </span>
+                    <RunnerTrouble runner={item} />
                   </td>
                   <td>
                     {item.can_take ? 'With its next poll' : null}

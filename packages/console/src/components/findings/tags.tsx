@@ -64,6 +64,8 @@ const MARKS: Readonly<Record<string, readonly [shape: Shape, tone: Tone]>> = {
   paused: ['pause', 'busy'],
   revoked: ['barred', 'bad'],
   draining: ['pause', 'busy'],
+  degraded: ['half', 'busy'],
+  error: ['cross', 'bad'],
   cloned: ['twins', 'bad'],
   clock_skew: ['half', 'busy'],
   // Keys.
@@ -89,10 +91,17 @@ const MARKS: Readonly<Record<string, readonly [shape: Shape, tone: Tone]>> = {
   expired: ['cross', 'quiet'],
 };
 
-export function StateTag({ state }: { readonly state: string }) {
+export function StateTag({
+  state,
+  isQuiet = false,
+}: {
+  readonly state: string;
+  /** Without its colour: another tag beside it has the say. */
+  readonly isQuiet?: boolean;
+}) {
   const [shape, tone] = MARKS[state] ?? [null, 'quiet'];
   return (
-    <span className={`tag tone-${tone}`}>
+    <span className={`tag tone-${isQuiet ? 'quiet' : tone}`}>
       {shape === null ? null : <Mark shape={shape} />}
       {words(state)}
     </span>

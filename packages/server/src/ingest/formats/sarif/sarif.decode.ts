@@ -1,10 +1,10 @@
-// A SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once; results are read one
-// by one when asked for, in as many passes as are asked for. All runs and all results are read.
-// Other versions are refused, with the way to convert them. Nothing is ever fetched. The log comes
-// from POST /ingest/sarif, or from /ingest when it is recognised as SARIF.
+// SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once, results when asked for, one by one and in as
+// many passes as are asked for. All runs, all results; other versions are refused, with the way out
+// where there is one. Nothing is fetched.
+// Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
 
 import { createHash } from 'node:crypto';
-import { limits } from '@muster/contract/plain';
+import { limits, SARIF_CONVERSION } from '@muster/contract/plain';
 import { AssetNames } from '../../report/asset-names.rules.ts';
 import { findingsAlone, newListIndexes } from '../../report/asset-index.rules.ts';
 import {
@@ -198,6 +198,23 @@ function saysSarif({ version }: JsonObject): boolean {
   return typeof version === 'string' && /^2\.1\.0(?:$|[-+.])/.test(version.trim());
 }
 
+/**
+ * The versions that SARIF_CONVERSION turns into 2.1.0, each tried with the SARIF Multitool 5.7.0.
+ * It ends with an exception on 1.0, on later ones such as 2.2.0, and where there is none.
+ */
+const CONVERTIBLE: ReadonlySet<string> = new Set([
+  '1.0.0',
+  '2.0.0',
+  '2.0.0-csd.2.beta.2018-10-10',
+  '2.0.0-csd.2.beta.2018-10-10.1',
+  '2.0.0-csd.2.beta.2018-10-10.2',
+  '2.0.0-csd.2.beta.2019-01-09',
+  '2.0.0-csd.2.beta.2019-01-24',
+  '2.0.0-csd.2.beta.2019-01-24.1',
+  '2.0.0-csd.2.beta.2019-02-20',
+  '2.0.0-csd.2.beta.2019-04-03',
+]);
+
 function logOf(document: unknown, warnings: Warnings): JsonObject {
   const log = objectOf(document);
   if (log === null) {
@@ -222,9 +239,9 @@ function logOf(document: unknown, warnings: Warnings): JsonObject {
     typeof version === 'string' || typeof version === 'number'
       ? `SARIF ${String(version).slice(0, 64)}`
       : 'SARIF without a version';
-  const way =
-    'convert it with the SARIF Multitool: `sarif transform --sarif-output-version Current`';
-  const detail = `Only SARIF 2.1.0 is read, this is ${said}; ${way}.`;
+  const isConvertible = typeof version === 'string' && CONVERTIBLE.has(version.trim());
+  const way = isConvertible ? `, or convert the file: \`${SARIF_CONVERSION}\`` : '';
+  const detail = `Only SARIF 2.1.0 is read, this is ${said}. Let the tool write 2.1.0${way}.`;
   throw new DocumentRefused('unsupported_sarif_version', '/version', detail);
 }
 
