@@ -1,5 +1,5 @@
-// The body of a request becomes sealed chunks of its upload while it arrives. The digests are
-// those of the bytes on the wire; a body that comes plain is compressed on the way. One chunk is made
+// The body of a request becomes sealed chunks of its upload while it arrives. The digests are those
+// of the bytes on the wire; a body that comes plain is compressed on the way. One chunk is made
 // durable while the next one arrives, so memory stays at a few chunks.
 
 import { createHash, type Hash } from 'node:crypto';
