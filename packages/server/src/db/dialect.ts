@@ -99,8 +99,8 @@ export async function runScript(tx: Db, text: string): Promise<void> {
 }
 
 /**
- * Gives a table other constraints inside a migration's transaction: the whole `create table` statement is `createTable`, its
- * columns are the same. For SQLite alone: PostgreSQL alters constraints.
+ * Gives a table other constraints inside a migration's transaction. `createTable` is the whole
+ * statement that makes it, with the same columns. For SQLite alone: PostgreSQL alters constraints.
  */
 export async function rebuildTable(tx: Db, table: string, createTable: string): Promise<void> {
   if (!isSqlite(tx))

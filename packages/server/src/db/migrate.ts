@@ -1,7 +1,8 @@
 // Brings a database to this program's schema: the files migrations/<kind>/NNNN_name.sql in order, each in one
 // transaction together with its row in schema_version. Several nodes may start at once: each step is taken under a
 // lock and looks again at what is there. Refused, before anything is changed: a database newer than the program, and
-// a migration that was edited after it had been applied. How to write one: docs/migrations.md. Called by app.ts, admin.ts.
+// a migration that was edited after it had been applied. How to write one: docs/migrations.md.
+// Called by app.ts, admin.ts.
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -26,17 +27,17 @@ export interface Migration {
   readonly accepted: readonly string[];
 }
 
-/** A piece of a migration: statements to run as they are, or the `create table` by which a table is rebuilt. */
+/** Statements that run as they are, or the `create table` by which a table is rebuilt. */
 interface Part {
   readonly text: string;
   readonly rebuilds: string | null;
 }
 
 /**
- * Migrations are never edited. The exceptions, by kind and version: checksums of earlier texts that leave the same schema
- * behind, so that databases which applied them go on.
- * - postgres 1: 0.1.0 said `storage external` inside `create table`, which PostgreSQL 15 doesn't know; now a statement of
- *   its own says it.
+ * Migrations are never edited. These are the exceptions, by kind and version: checksums of earlier
+ * texts that leave the same schema behind. A database that applied one of them is accepted.
+ * - postgres 1: 0.1.0 said `storage external` inside `create table`, which PostgreSQL 15 doesn't
+ *   know; a statement of its own says it now.
  */
 const EARLIER_TEXTS: Readonly<Record<string, Readonly<Record<number, readonly string[]>>>> = {
   postgres: { 1: ['486c6ba41d4481ba531efdc425842fc60a7235a93752695db1b4fb802b1874e6'] },
@@ -45,7 +46,7 @@ const EARLIER_TEXTS: Readonly<Record<string, Readonly<Record<number, readonly st
 const FILES = new URL('../../migrations/', import.meta.url);
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 
-/** A line `-- rebuild: finding`, and below it the table's new `create table`, to the line that closes it. */
+/** The line `-- rebuild: finding` and the `create table` below it, to the line that closes it. */
 const REBUILD = /^-- rebuild: ([a-z_]+)\n(create table \1 \(\n[^]*?^\)[^;]*;)$/m;
 const REBUILD_LINE = /^-- rebuild\b/m;
 

@@ -1,7 +1,8 @@
-// The tables as TypeScript sees them, for Kysely: ids are lower-case UUID text, byte strings are Uint8Array, every
-// number is an integer and a time is milliseconds UTC. The truth is migrations/*; a test compares the
-// two, column by column. The sets below say at run time which columns hold ids and bytes: ids are 16-byte blobs on
-// SQLite and are converted by these names (id-plugin.ts), never by what a value looks like.
+// The tables as TypeScript sees them, for Kysely: ids are lower-case UUID text, byte strings are
+// Uint8Array, every number is an integer and a time is milliseconds UTC. The truth is migrations/*;
+// a test compares the two, column by column. The sets below say at run time which columns hold ids
+// and bytes: ids are 16-byte blobs on SQLite and are converted by these names (id-plugin.ts), never
+// by what a value looks like.
 
 import type { FindingStatus, UploadFault, UploadState } from '@muster/contract';
 import type {

@@ -16,7 +16,8 @@ export interface ListedFinding extends FindingRow {
   readonly upload_state: string | null;
 }
 
-// A finding always has its asset. Joined from the left all the same: SQLite would begin an inner join by reading all assets.
+// A finding always has its asset. The join is a left one all the same: SQLite would begin an inner
+// join by reading all assets.
 const listed = (db: Db, tenantId: string) =>
   db
     .selectFrom('finding')
@@ -65,7 +66,8 @@ export async function pageFindings(
   const { after, limit } = page;
   const some = filtered(db, tenantId, page);
   if (after === null) return await some.limit(limit + 1).execute();
-  // Two ranges of an index, one behind the other: as one condition they would be looked for from the first page on.
+  // Two ranges of an index, one behind the other. As one condition with an `or`, the database would
+  // look for them from the first page on.
   const severity = after.severity as FindingRow['severity'];
   const equal = await some
     .where('finding.severity', '=', severity)

@@ -65,7 +65,7 @@ export async function copiedMigrations(
   return { from: pathToFileURL(`${folder}/`), add, remove };
 }
 
-/** A database as release 0.1.0 left it: the operator's token, and the rows of every table, parents first. */
+/** What 0.1.0 left behind: the operator's token, and the rows of every table, parents first. */
 export interface ReleasedDatabase {
   readonly operator_token: string;
   readonly tables: Readonly<Record<string, readonly Row[]>>;
@@ -80,7 +80,9 @@ export async function releasedDatabase(): Promise<ReleasedDatabase> {
   }) as ReleasedDatabase;
 }
 
-/** The migration of 0.1.0 as it was: on PostgreSQL it has been edited since, to the same effect (migrate.ts, EARLIER_TEXTS). */
+/**
+ * The migration of 0.1.0 as it was. That of PostgreSQL was edited (EARLIER_TEXTS in migrate.ts).
+ */
 async function releasedMigrations(): Promise<CopiedMigrations> {
   const copied = await copiedMigrations(1);
   const file = new URL('postgres/0001_start.sql', copied.from);
@@ -97,7 +99,7 @@ const RELEASED_SHA256 = {
   postgres: '486c6ba41d4481ba531efdc425842fc60a7235a93752695db1b4fb802b1874e6',
 };
 
-/** Makes the schema of 0.1.0, by the very text that it was released with, and fills it with the rows of `released`. */
+/** Makes the schema of 0.1.0 by the text that it was released with, and fills in `released`. */
 export async function fillAsReleased(
   database: Database,
   released: ReleasedDatabase,
@@ -107,7 +109,7 @@ export async function fillAsReleased(
   assert.equal(
     start?.sha256,
     RELEASED_SHA256[database.kind],
-    '0001 is what databases of 0.1.0 have applied: it is never edited, add a migration (docs/migrations.md)',
+    '0001 was applied by 0.1.0: add a migration instead of editing it (docs/migrations.md)',
   );
   assert.deepEqual(await migrate(database, NOW_MS, from), [1]);
   await remove();

@@ -1,5 +1,5 @@
-// The oldest PostgreSQL that Muster works with, on a server of its own: the schema is the same one, the conformance suite
-// holds, and an upload goes its way through a real server.
+// The oldest PostgreSQL that Muster works with, on a server of its own: the schema is the same one,
+// the conformance suite holds, and an upload goes its way through a real server.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A process that is killed while it rebuilds a table: after everything is done, before the transaction is committed.
+// A process that is killed while it rebuilds a table: everything is done, nothing is committed.
 
 import { openDatabase } from '../../src/db/db.ts';
 import { rebuildTable } from '../../src/db/dialect.ts';

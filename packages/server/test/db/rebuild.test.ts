@@ -1,5 +1,5 @@
-// A table of SQLite gets other constraints by a directive of a migration: rows, indexes, triggers, references and statistics
-// stay, and what fails or is killed leaves the old table.
+// A table of SQLite gets other constraints by a directive of a migration. Rows, indexes, triggers,
+// references and statistics stay; a rebuild that fails or is killed leaves the old table.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

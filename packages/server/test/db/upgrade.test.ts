@@ -1,5 +1,5 @@
-// A database of 0.1.0 with rows in every table, upgraded on both databases: all of it is found again, the schema is that of a
-// fresh database, and the program works on it.
+// A database of 0.1.0 with rows in every table is upgraded, on both databases: every row is found
+// again, the schema is that of a fresh database, and the program works on it.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

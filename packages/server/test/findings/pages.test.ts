@@ -1,5 +1,5 @@
-// The pages of lists whose order has two terms, on both databases: whatever their length, together they are the list, in its
-// order, without gap or repetition. Ties in the first term are what a page can end in.
+// The pages of lists whose order has two terms, on both databases: whatever their length, together
+// they are the list in its order, without gap or repetition, also where a page ends among ties.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -13,7 +13,7 @@ import { openStage, type Stage } from '../stories.ts';
 
 const LIMITS = [1, 2, 5, 12, 100];
 
-/** All rows of a list, page by page; `read` gives one row more than `limit` where there is another page. */
+/** All rows of a list, page by page; one row more than `limit` says that there is another page. */
 async function pageByPage<Row>(
   limit: number,
   read: (last: Row | null) => Promise<Row[]>,

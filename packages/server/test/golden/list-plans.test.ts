@@ -1,5 +1,5 @@
-// The plan of every page of every list, on both databases: a page comes from an index in the order of the list. A plan that
-// sorts everything first is refused, however little there is to sort in the tests.
+// The plan of every page of every list, on both databases: a page comes from an index in the order
+// of the list. A plan that sorts everything first is refused. Lists and pages stand in lists.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -105,10 +105,15 @@ interface Node {
   readonly Plans?: readonly Node[];
 }
 
-/** A page has 11 rows here, what belongs to one asset or runner 20; all of a tenant are ROWS, all of a severity a fifth. */
+/**
+ * A page has 11 rows here and one asset or runner 20; a tenant has ROWS, a severity a fifth of
+ * them.
+ */
 const SORTED_ROWS_MAX = ROWS / 20;
 
-/** Whether a sort got more rows than it may: what was done counts, whatever the planner had expected. */
+/**
+ * Whether a sort got more rows than it may: rows that came count, whatever the planner expected.
+ */
 const sortsTooMuch = (node: Node): boolean => {
   const below = node.Plans ?? [];
   const isSort = node['Node Type'] === 'Sort' || node['Node Type'] === 'Incremental Sort';

@@ -1,5 +1,6 @@
-// Every paged list of the operators' API, with the pages whose plans are checked in: by endpoint, then by the query parameters
-// that a page is asked with ('' is the first page without a filter). Called by list-plans.test.ts.
+// Every paged list of the operators' API, with the pages whose plans are checked in: by endpoint,
+// then by the query parameters that a page is asked with ('' is the first page without a filter). A
+// new list or parameter gets its line in LISTS. Called by list-plans.test.ts, filled-postgres.ts.
 
 import * as commands from '../../src/commands/command.queries.ts';
 import type { Db } from '../../src/db/db.ts';
@@ -199,8 +200,8 @@ export const LISTS: Readonly<Record<string, Pages>> = {
 };
 
 /**
- * Pages that are sorted, and of how little that is: everything else comes from an index in its order. Reasons are given by
- * endpoint and parameters.
+ * The pages that are sorted on SQLite, by endpoint and parameters, with the little that is sorted.
+ * All others come from an index in their order.
  */
 export const SORTED: Readonly<Record<string, string>> = {
   'listFindings asset_id': 'the findings of one asset',

@@ -1,5 +1,5 @@
-// What queries become, without running them: their texts for each dialect, and the plan that SQLite makes of a text on a
-// migrated, empty database, whose statistics stand in its migrations.
+// What queries become, without running them: their texts for each dialect, and the plan that SQLite
+// makes of a text on a migrated, empty database, whose statistics stand in its migrations.
 
 import { DatabaseSync } from 'node:sqlite';
 import path from 'node:path';
@@ -27,7 +27,7 @@ export async function recorded(
   return queries;
 }
 
-/** The steps of SQLite's plan for a text; on the newest schema, or on that of an earlier version. */
+/** `stepsOf` gives SQLite's plan for a text, on the newest schema or on that of `versionMax`. */
 export async function withSqlitePlans(
   body: (stepsOf: (text: string) => string[]) => void | Promise<void>,
   versionMax?: number,

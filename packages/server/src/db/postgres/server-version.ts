@@ -1,10 +1,10 @@
-// Which PostgreSQL servers Muster works with: refused at the start, before anything is written, is one that is older than the
-// oldest that the tests run against. Called by postgres.ts.
+// Which PostgreSQL servers Muster works with. A server that is older than the oldest one of the
+// tests is refused at the start, before anything is written. Called by postgres.ts.
 
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 
-/** The oldest version that its makers still mend, and that npm has for the tests (tools/postgres.ts). */
+/** The oldest version that the tests run against (tools/postgres.ts). */
 export const POSTGRES_MAJOR_MIN = 15;
 
 /** The server is too old: says so in one sentence, for the operator who starts Muster. */

@@ -1,12 +1,13 @@
-// Gives a table of SQLite other constraints: SQLite can't alter them ("ALTER TABLE", §7), so the table is made anew from the
-// `create table` of a migration. All rows, indexes, triggers, references and planner statistics stay. Everything happens
-// inside the migration's transaction: when a row breaks a new constraint, or a check afterwards fails, the old table is back.
-// Called by dialect.ts.
+// Gives a table of SQLite other constraints. SQLite can't alter them ("ALTER TABLE", §7), so the
+// table is made anew from the `create table` of a migration. All rows, indexes, triggers,
+// references and planner statistics stay. Everything happens inside the migration's transaction:
+// when a row breaks a new constraint, or a check afterwards fails, the old table is back. Called by
+// dialect.ts.
 
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 
-/** The rows of the old table, while neither table holds them. A table of the file itself: memory might not hold them. */
+/** Holds the rows between the two tables. It is in the file, because memory might not hold it. */
 const COPY = 'rebuild_copy';
 
 interface Column {
@@ -15,9 +16,10 @@ interface Column {
 }
 
 /**
- * Makes `table` anew by `createTable`, its whole `create table` statement. Columns keep their names, types and order. The rows
- * are copied twice, so that the new table bears its name from the beginning: references to it then mean it, and its
- * text is that of the migration.
+ * Makes `table` anew by `createTable`, its whole `create table` statement. Columns keep their
+ * names, types and order. The rows are copied twice, so that the new table has its name from the
+ * beginning: references of other tables then lead to it, and SQLite stores the text of the
+ * migration for it.
  */
 export async function rebuildTable(
   tx: Db,
@@ -36,7 +38,7 @@ export async function rebuildTable(
   const rows = await countRows(tx, table);
 
   const names = columns.map(({ name }) => `"${name}"`).join(', ');
-  // Deferred: children refer to nobody between the drop of the old table and the return of its rows.
+  // Deferred: other tables refer to missing rows until the rows are back.
   await runText(`pragma defer_foreign_keys = on;
     create table ${COPY} as select ${names} from "${table}";
     drop table "${table}";
@@ -63,7 +65,7 @@ async function columnsOf(tx: Db, table: string): Promise<Column[]> {
   return rows;
 }
 
-/** Dropping a table deletes its rows, and a reference that cascades would take its own rows along. */
+/** Dropping a table deletes its rows, and a reference that cascades would delete rows with them. */
 async function refuseActions(tx: Db, table: string): Promise<void> {
   const { rows } = await sql<{ child: string; does: string }>`
     select child.name as child, reference.on_delete as does

@@ -218,7 +218,10 @@ export class WriteQueue {
     return failed(job.id, new Error('the transaction failed before: it was rolled back'));
   }
 
-  /** After a statement that took long the timer is due before its owner can have heard of the end: that is no silence. */
+  /**
+   * The timer also fires right after a statement that took long. The owner of its transaction has
+   * then not heard of the end yet: only time since that end is silence.
+   */
   #abandonIdle(transaction: Transaction): void {
     const silentMs = this.#clock.monotonicMs() - this.#answeredAtMs;
     if (silentMs >= TRANSACTION_IDLE_MS) this.#abandon(transaction);
