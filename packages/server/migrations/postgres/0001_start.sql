@@ -255,7 +255,7 @@ create table upload_chunk (
   sealed bytea not null,
   primary key (tenant_id, upload_id, seq)
 );
--- Sealed bytes don't compress. A statement of its own: inside `create table` PostgreSQL knows it from 16 on.
+-- Sealed bytes don't compress. Inside `create table`, PostgreSQL knows this from 16 on.
 alter table upload_chunk alter column sealed set storage external;
 
 -- Items that could not be used, in the order of the document; seq counts from 0. item: its own text, masked and cut.

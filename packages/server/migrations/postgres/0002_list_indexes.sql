@@ -1,5 +1,6 @@
--- Muster 0002: pages of lists come from an index in the order of the list. Until now each page of the findings list sorted
--- all findings of the tenant, since its order is worst first, then newest; pages of keys sorted all keys.
+-- Muster 0002: pages of lists come from an index in the order of the list. Before, each page of the
+-- findings list sorted all findings of the tenant, because the list is in the order of worst first,
+-- then newest; each page of keys sorted all keys.
 
 create index finding_by_severity on finding (tenant_id, severity, id desc);
 drop index finding_by_status;

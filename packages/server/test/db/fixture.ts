@@ -117,7 +117,7 @@ export async function fillAsReleased(
   assert.equal(
     start?.sha256,
     RELEASED_SHA256[database.kind],
-    '0001 is what databases of 0.1.0 have applied: it is never edited, add a migration (docs/migrations.md)',
+    '0001 was applied by 0.1.0: add a migration instead of editing it (docs/migrations.md)',
   );
   assert.deepEqual(await migrate(database, NOW_MS, from), [1]);
   await remove();

@@ -74,9 +74,10 @@ export async function fill(client: pg.Client): Promise<void> {
       `insert into ${table} (${names}) select ${values} from generate_series(1, ${ROWS}) i`,
     );
   }
-  // What points the other way, at the asset whose relationships are listed, and that asset itself.
+  // Relationships that lead to the asset whose relationships are listed, and that asset itself.
   await client.query(
-    `insert into relationship select tenant_id, to_asset_id, type, from_asset_id, 1, 1 from relationship`,
+    `insert into relationship
+     select tenant_id, to_asset_id, type, from_asset_id, 1, 1 from relationship`,
   );
   await client.query(
     `insert into asset (tenant_id, id, kind, kind_class, value, name, is_fallback, attributes_at,
