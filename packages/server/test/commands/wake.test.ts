@@ -184,6 +184,23 @@ for (const [name, urlOf] of DATABASES) {
       await node.wake.stop();
     });
 
+    test('a key that was revoked before its poll looks for the first time is handed nothing', async () => {
+      const node = nodeOn(stage, new StillClock());
+      const runnerId = await newRunnerId(stage);
+      const request = { type: 'test', runner_id: runnerId };
+      const { id } = await createCommand(node, stage.tenantId, request, 'test');
+      const holder = { tenantId: stage.tenantId, runnerId };
+      const offeredTo = async (isGood: boolean): Promise<string[]> => {
+        const isStillGood = async () => isGood;
+        const wish = { limit: 1, ms: 60_000, gone: null, hasScope: true, isStillGood };
+        return (await poll(node, holder, wish)).map((row) => row.id);
+      };
+      await assert.rejects(offeredTo(false), { code: 'unauthorized' });
+      assert.deepEqual(await offeredTo(true), [id]);
+      await cancelCommand(node, stage.tenantId, id);
+      await node.wake.stop();
+    });
+
     test('of many commands for one instant a look passes over none', async () => {
       const node = nodeOn(stage, new StillClock());
       const request = { type: 'test', runner_id: await newRunnerId(stage) };

@@ -20,7 +20,7 @@ export interface PollWish extends Wait {
    * and waits the whole time.
    */
   readonly hasScope: boolean;
-  /** Whether the caller's key is still good. Asked after a wait, before anything is handed out. */
+  /** Is the caller's key still good? Asked before anything is handed out, also by who did not wait. */
   readonly isStillGood: () => Promise<boolean>;
 }
 
@@ -30,19 +30,17 @@ export interface PollWish extends Wait {
  */
 const WAIT_SPREAD = 0.05;
 
-/** Problem: unauthorized, when the key was revoked during the wait. */
+/** Problem: unauthorized, when the key was revoked while its poll looked or waited. */
 export async function poll(
   deps: CommandsDeps,
   holder: Holder,
   wish: PollWish,
 ): Promise<CommandRow[]> {
-  let looks = 0;
   let wasActive = false;
   // A little less than was asked, each time by another amount: polls that began together must not
   // all come back together.
   const wait = { ms: wish.ms * (jitter(WAIT_SPREAD) - WAIT_SPREAD), gone: wish.gone };
   const offers = await deps.wake.poll(holder, wait, async () => {
-    looks += 1;
     const db = deps.database.tenant(holder.tenantId);
     const known = await runnerWithProfile(deps, db, holder.tenantId, holder.runnerId);
     if (known === undefined || known.runner.admin === 'revoked') return { found: [], takes: null };
@@ -55,7 +53,7 @@ export async function poll(
     return await look(deps, holder, known.profile, wish.limit);
   });
   if (offers.length === 0) return [];
-  if (looks > 1 && !(await wish.isStillGood())) throw new Problem('unauthorized');
+  if (!(await wish.isStillGood())) throw new Problem('unauthorized');
   const { tenantId, runnerId } = holder;
   const nowMs = deps.clock.nowMs();
   const rows = await pendingByIds(deps.database.tenant(tenantId), tenantId, offers, nowMs);

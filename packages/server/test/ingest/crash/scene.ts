@@ -2,6 +2,7 @@
 // end. Crashes are thrown at counted points, as if the process had died there; the next worker
 // takes the upload over.
 
+import { setImmediate } from 'node:timers/promises';
 import { insertTenant } from '../../../src/keys/installation.queries.ts';
 import { createRunner } from '../../../src/keys/runners.ts';
 import { scansUnderWay } from '../../../src/commands/scans-under-way.ts';
@@ -177,7 +178,22 @@ export class Crash extends Error {}
  */
 export type Watch = (point: Point, index: number, step: string | null) => void | Promise<void>;
 
-/** The dependencies of ingest, which show `watch` every point where a worker can die. */
+/** A database whose members can be replaced one by one. */
+const membersOf = (database: Database): Database => ({
+  kind: database.kind,
+  tenant: (id) => database.tenant(id),
+  lists: (id) => database.lists(id),
+  system: () => database.system(),
+  systemLists: () => database.systemLists(),
+  transaction: (scope, body) => database.transaction(scope, body),
+  together: (scope, body) => database.together(scope, body),
+  notify: (text) => database.notify(text),
+  listen: (hear) => database.listen(hear),
+  workerData: () => database.workerData(),
+  close: () => database.close(),
+});
+
+/** What ingest needs, with every point where it can die shown to `watch`. */
 export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDeps {
   const passed = new Map<Point, number>();
   const pass = (point: Point, step: string | null = null): void | Promise<void> => {
@@ -186,15 +202,7 @@ export function watchedDeps({ database, clock }: Stage, watch: Watch): IngestDep
     return watch(point, index, step);
   };
   const watched: Database = {
-    kind: database.kind,
-    tenant: (id) => database.tenant(id),
-    lists: (id) => database.lists(id),
-    system: () => database.system(),
-    systemLists: () => database.systemLists(),
-    notify: (text) => database.notify(text),
-    listen: (hear) => database.listen(hear),
-    workerData: () => database.workerData(),
-    close: () => database.close(),
+    ...membersOf(database),
     together: async (scope, body) => {
       // Statements and commit leave as one: nothing can come between them.
       await pass('before commit');
@@ -253,8 +261,39 @@ export async function workOnce(
 }
 
 /**
- * workOnce, as soon as an upload can be claimed: batches of a dead worker may still be on their
- * way, and PostgreSQL passes over their upload until they are refused.
+ * The same by a worker that dies right after `step`, and whose batches wait for each other: whatever the machine does, none
+ * behind that step is committed.
+ */
+export async function workUntil(
+  stage: Stage,
+  step: string,
+): Promise<NonNullable<Awaited<ReturnType<typeof workOnce>>>> {
+  let isDead = false;
+  let last: Promise<unknown> = Promise.resolve();
+  const database: Database = {
+    ...membersOf(stage.database),
+    together: (scope, body) => {
+      const turn = last.then(async () => {
+        if (isDead) throw new Crash();
+        await stage.database.together(scope, body);
+      });
+      // The step behind a commit is told before the next batch has its turn.
+      last = turn.then(
+        () => setImmediate(),
+        () => {},
+      );
+      return turn;
+    },
+  };
+  return await workSoon({ ...stage, database }, (_point, _index, here) => {
+    isDead ||= here === step;
+    if (isDead) throw new Crash();
+  });
+}
+
+/**
+ * The same once an upload can be claimed: batches of a worker that died may still be on their way, and until they are refused
+ * PostgreSQL passes their upload over.
  */
 export const workSoon = async (
   stage: Stage,

@@ -10,7 +10,6 @@ import { BACKENDS } from '../../harness.ts';
 import { sarif, sarifResult } from '../../http/reports.ts';
 import type { Fields } from '../../http/wire.ts';
 import {
-  Crash,
   giveBack,
   newCaller,
   newRunnerOf,
@@ -20,6 +19,7 @@ import {
   receive,
   type Stage,
   workSoon,
+  workUntil,
 } from '../crash/scene.ts';
 
 const REPOSITORY = 'https://github.com/acme/conclusions';
@@ -84,9 +84,7 @@ for (const backend of BACKENDS) {
      */
     const dieAt = async (caller: RunnerCaller, id: string, at: string): Promise<void> => {
       await postpone(stage, caller, id, 0);
-      const { upload, outcome } = await workSoon(stage, (_point, _index, step) => {
-        if (step === at) throw new Crash();
-      });
+      const { upload, outcome } = await workUntil(stage, at);
       assert.deepEqual({ id: upload.id, outcome }, { id, outcome: 'crashed' });
       await giveBack(stage, upload, 'fault');
       await postpone(stage, caller, id, LATER_MS);
