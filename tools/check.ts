@@ -14,21 +14,13 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import floor from './test-floor.json' with { type: 'json' };
+import { entryOf, groupsOf } from './test-groups.ts';
 import { TALLY_VARIABLE } from './test-reporter.ts';
 
 const TEST_GLOBS = ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'];
 
-/**
- * Test files that run at a time: they wait for databases and browsers about as much as they
- * compute.
- */
+/** Test processes at a time: they wait for databases and browsers about as much as they compute. */
 const TEST_CONCURRENCY = 4;
-
-/**
- * The longest files begin first, in this order: a long file that began last would be waited for
- * alone.
- */
-const LONG_FIRST = ['/sim/sim.test.ts', '/crash-points.test.ts', '/test/e2e/', '/poison.test.ts'];
 
 /** A section of the static part: programs of node_modules/.bin with their arguments. */
 interface Section {
@@ -127,10 +119,10 @@ async function runTests(given: string[]): Promise<Counts> {
         '--test-reporter-destination=stdout',
         `--test-concurrency=${TEST_CONCURRENCY}`,
         ...options,
-        ...files,
+        ...groupsOf(files).map((group) => entryOf(group, folder)),
       ],
-      // A hundred processes read the same sources: the first compiles them, the others take the
-      // compiled code from here.
+      // Many processes read the same sources: the first compiles them, the others take the code
+      // from here.
       { [TALLY_VARIABLE]: tallyFile, NODE_COMPILE_CACHE: path.join(folder, 'compiled') },
     );
     const counts = existsSync(tallyFile)
@@ -154,11 +146,7 @@ function testFiles(given: string[]): string[] {
     exclude: ['**/node_modules/**'],
   });
   if (files.length === 0) throw new Error('no test files there');
-  const place = (file: string): number => {
-    const at = LONG_FIRST.findIndex((part) => file.split(path.sep).join('/').includes(part));
-    return at < 0 ? LONG_FIRST.length : at;
-  };
-  return files.toSorted().toSorted((one, other) => place(one) - place(other));
+  return files;
 }
 
 /** Runs a program with our own output and input; its exit code, or 1 when a signal ended it. */

@@ -92,6 +92,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
  * The fresh, empty database of a test: owned by a role without privileges, gone with the cluster.
  */
 export async function testDatabaseUrl(): Promise<string> {
+  return await createDatabase(adminUrlOfRun());
+}
+
+function adminUrlOfRun(): string {
   const adminUrl = process.env[ADMIN_URL_VARIABLE];
   if (adminUrl === undefined) {
     throw new Error(
@@ -99,17 +103,42 @@ export async function testDatabaseUrl(): Promise<string> {
         '`npm test -- <path>`, or add --test-global-setup=tools/global-setup.ts to your own `node --test`.',
     );
   }
-  return createDatabase(adminUrl);
+  return adminUrl;
+}
+
+/**
+ * The same, filled like the database `model`, which `fill` makes once for each cluster: to copy one
+ * is several times as fast. Test processes that come together wait for the first of them.
+ */
+export async function filledDatabaseUrl(
+  model: string,
+  fill: (url: string) => Promise<void>,
+): Promise<string> {
+  const adminUrl = adminUrlOfRun();
+  await asAdmin(adminUrl, async (client) => {
+    const isThere = async (): Promise<boolean> =>
+      (await client.query('select from pg_database where datname = $1', [model])).rowCount === 1;
+    if (await isThere()) return;
+    // Until the connection ends, which is here.
+    await client.query('select pg_advisory_lock(hashtext($1))', [model]);
+    if (await isThere()) return;
+    const url = await createDatabase(adminUrl);
+    await fill(url);
+    // A template is copied while nobody is connected to it: nobody knows this name before it is
+    // complete.
+    await client.query(`alter database ${new URL(url).pathname.slice(1)} rename to ${model}`);
+  });
+  return await createDatabase(adminUrl, model);
 }
 
 /**
  * Creates a database with a name of its own on the cluster of `adminUrl`; returns the URL of its
- * owner.
+ * owner. Like `model`, or empty.
  */
-export async function createDatabase(adminUrl: string): Promise<string> {
+export async function createDatabase(adminUrl: string, model = 'template0'): Promise<string> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asAdmin(adminUrl, (client) =>
-    client.query(`create database ${name} owner ${OWNER_ROLE} template template0`),
+    client.query(`create database ${name} owner ${OWNER_ROLE} template ${model}`),
   );
   const url = new URL(adminUrl);
   url.username = OWNER_ROLE;

@@ -68,3 +68,52 @@ test('a file that began and did not end is named', () => {
   keeper.add({ type: 'test:summary', data: { file: FILE, entryFile: FILE } });
   assert.deepEqual(keeper.unfinished, []);
 });
+
+const GROUP = '/tmp/run/several.group.mjs';
+const inGroup = { file: GROUP, entryFile: GROUP };
+const suite = (name: string) => ({ ...inGroup, name, details: { type: 'suite' } });
+
+test('the files of a group are told apart, each with its line when it ends', () => {
+  const keeper = new TallyKeeper('/repository');
+  const told = ['a.test.ts', 'b.test.ts'].map((name) => {
+    keeper.add(event('test:start', suite(name)));
+    const file = `/repository/${name}`;
+    keeper.add(event('test:pass', { file, entryFile: GROUP, nesting: 1 }));
+    keeper.add(event('test:fail', { file, entryFile: GROUP, nesting: 1, ...failed('code') }));
+    assert.deepEqual(keeper.unfinished, [name]);
+    return keeper.add(event('test:fail', { ...suite(name), ...failed('subtestsFailed') }));
+  });
+  assert.deepEqual(told, [
+    { file: 'a.test.ts', passed: 1, failed: 1, skipped: 0 },
+    { file: 'b.test.ts', passed: 1, failed: 1, skipped: 0 },
+  ]);
+  assert.equal(keeper.add({ type: 'test:summary', data: inGroup }), undefined);
+  assert.deepEqual(
+    keeper.tally.failures.map(({ place }) => place),
+    ['a.test.ts:3', 'b.test.ts:3'],
+  );
+});
+
+test('a file of a group that has no tests, or that can not be loaded, fails', () => {
+  const keeper = new TallyKeeper('/repository');
+  keeper.add(event('test:start', suite('empty.test.ts')));
+  keeper.add(event('test:pass', suite('empty.test.ts')));
+  keeper.add(event('test:start', suite('broken.test.ts')));
+  keeper.add(event('test:fail', { ...suite('broken.test.ts'), ...failed('testCodeFailure') }));
+  assert.deepEqual(
+    keeper.tally.failures.map(({ place }) => place),
+    ['empty.test.ts:1', 'broken.test.ts:1'],
+  );
+});
+
+test('of a group whose process broke down the file is blamed that was running, whatever Node says', () => {
+  for (const isTold of [true, false]) {
+    const keeper = new TallyKeeper('/repository');
+    keeper.add(event('test:dequeue', { name: GROUP, file: GROUP }));
+    keeper.add(event('test:start', suite('a.test.ts')));
+    if (isTold) keeper.add(event('test:fail', { name: GROUP, file: GROUP, ...failed('code') }));
+    keeper.add({ type: 'test:summary', data: {} });
+    const places = keeper.tally.failures.map(({ place }) => place);
+    assert.deepEqual(places, ['a.test.ts:1']);
+  }
+});

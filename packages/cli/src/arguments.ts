@@ -8,7 +8,7 @@ import { UsageError } from './errors.ts';
 import { nearest } from './nearest.ts';
 import type { Options, Values } from './options.ts';
 
-export interface Parsed {
+interface Parsed {
   /** Words and operands as given. */
   readonly positionals: readonly string[];
   /** Values by option name, in the order given; a flag counts as one empty value. */
@@ -62,7 +62,7 @@ export function parseArgv(argv: readonly string[], commands: readonly Command[])
   return { positionals, given };
 }
 
-export interface Found {
+interface Found {
   readonly command: Command;
   readonly operands: readonly string[];
 }

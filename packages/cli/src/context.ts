@@ -15,7 +15,7 @@ import { CredentialError, UnreachableError, UsageError } from './errors.ts';
 import type { Io } from './lib/io.ts';
 import { Printer } from './print/printer.ts';
 
-export const DEFAULT_URL = 'http://127.0.0.1:7878';
+const DEFAULT_URL = 'http://127.0.0.1:7878';
 
 export interface Context {
   readonly io: Io;

@@ -37,7 +37,7 @@ export class FailedError extends Error {
   override readonly name = 'FailedError';
 }
 
-export interface Explanation {
+interface Explanation {
   readonly exit: ExitCode;
   /** One paragraph, without a line break. */
   readonly text: string;

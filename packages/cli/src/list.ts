@@ -23,7 +23,7 @@ interface Page<T> {
   readonly next: string | null;
 }
 
-export interface ListView<T> {
+interface ListView<T> {
   readonly layout: readonly Column<T>[];
   /** What to say and to do when there is nothing at all; a function asks the server first. */
   readonly empty: string | (() => Promise<string>);

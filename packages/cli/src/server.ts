@@ -12,7 +12,7 @@ export interface AdminRequest {
   readonly uses?: number;
 }
 
-export interface ServerPackage {
+interface ServerPackage {
   /** Runs until it is told to stop; resolves with the exit code. */
   serve(args: { readonly help: boolean }): Promise<number>;
   /** Makes a secret directly in the database; `text` describes it without repeating it. */

@@ -1,4 +1,4 @@
-// What the list and the page of runners say of presence and health.
+// The words for presence and health in the list and on the page of runners.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

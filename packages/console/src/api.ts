@@ -85,7 +85,7 @@ export async function request<E extends Endpoint>(
   }
 }
 
-export type Me = ReplyOf<typeof endpoints.whoAmI>;
+type Me = ReplyOf<typeof endpoints.whoAmI>;
 
 /** Asks who a token is before it becomes the session's. */
 export async function whoIs(token: string): Promise<Me> {

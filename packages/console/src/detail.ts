@@ -21,7 +21,7 @@ export interface Flow {
  * The properties that a tool keeps where its format has no member for them; `where` is null for the
  * finding itself.
  */
-export interface PropertyBag {
+interface PropertyBag {
   readonly where: string | null;
   readonly text: string;
 }
@@ -30,7 +30,7 @@ export interface Detail {
   readonly ruleName: string | null;
   readonly ruleHelp: string | null;
   readonly ruleDescription: string | null;
-  /** What the tool says of this finding, in its own words. */
+  /** The tool's own words about this finding. */
   readonly message: string | null;
   readonly description: string | null;
   readonly severityFrom: string | null;

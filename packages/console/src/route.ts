@@ -15,9 +15,9 @@ export interface Route {
   readonly filters: URLSearchParams;
 }
 
-export type Filters = Readonly<Record<string, string | undefined>>;
+type Filters = Readonly<Record<string, string | undefined>>;
 
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [name = '', id] = path.split('/');
   const page = name === '' ? PAGES[0] : (PAGES.find((each) => each === name) ?? null);

@@ -4,7 +4,7 @@
 
 import { useSyncExternalStore } from 'react';
 
-export interface Session {
+interface Session {
   readonly token: string | null;
   /** Why there is no token any more, for the sign-in page; null when nobody has been signed out. */
   readonly ended: string | null;

@@ -26,7 +26,7 @@ export interface Announced {
   readonly tools?: readonly Tool[];
 }
 
-export interface HeartDeps {
+interface HeartDeps {
   readonly connection: Connection;
   readonly timing: Timing;
   readonly announced: Announced;

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import type { Timing } from './lib/timing.ts';
 import { isKeyRefused, isTransient, pauseMs } from './retry.ts';
 
-export interface OutputDeps {
+interface OutputDeps {
   readonly connection: Connection;
   readonly timing: Timing;
   readonly onFault: (what: string, error: unknown) => void;

@@ -44,7 +44,7 @@ export class Declined extends Error {
   override readonly name = 'Declined';
 }
 
-export interface JobsDeps {
+interface JobsDeps {
   readonly connection: Connection;
   readonly outbox: Outbox;
   readonly timing: Timing;

@@ -9,7 +9,7 @@ import { handIn } from './report.ts';
 import { isKeyRefused, isTransient, pauseMs, retrying, type RetryOptions } from './retry.ts';
 import type { Entry, ResultEntry, Spool, UploadEntry } from './spool.ts';
 
-export interface OutboxDeps {
+interface OutboxDeps {
   readonly connection: Connection;
   /** Null: nothing outlives the process. */
   readonly spool: Spool | null;

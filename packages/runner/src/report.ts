@@ -60,10 +60,7 @@ export async function uploadOf(
   return { entry: { kind: 'upload', format, query: { ...context }, headers }, body };
 }
 
-export type Caller = <E extends Endpoint>(
-  endpoint: E,
-  input: CallInput<E>,
-) => Promise<CallReply<E>>;
+type Caller = <E extends Endpoint>(endpoint: E, input: CallInput<E>) => Promise<CallReply<E>>;
 
 /**
  * Sends the report until it is answered, and waits for the receipt if that takes longer than a

@@ -18,7 +18,7 @@ import { createRunner, findRunner, type RunnerRow } from '../src/keys/runners.ts
 import { insertTenant } from '../src/keys/installation.queries.ts';
 import type { Clock } from '../src/lib/clock.ts';
 import { newId, type TenantId } from '../src/lib/ids.ts';
-import { type Backend, emptyPlace } from './harness.ts';
+import { type Backend, migratedPlace } from './harness.ts';
 
 /** Time that passes only when told to. */
 export class SimulatedClock implements Clock {
@@ -45,7 +45,7 @@ export interface Stage {
 }
 
 export async function openStage(backend: Backend): Promise<Stage> {
-  const place = await emptyPlace(backend);
+  const place = await migratedPlace(backend);
   const url = place.env['MUSTER_DATABASE_URL'] ?? null;
   const directory = String(place.env['MUSTER_DATA']);
   const database = await openDatabase({ url, directory });

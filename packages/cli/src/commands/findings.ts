@@ -34,7 +34,7 @@ const layout = (print: Printer): Column<Finding>[] => [
   { title: 'TITLE', cell: (row) => row.title, shrink: 'end' },
 ];
 
-/** What a list of findings begins with, where nothing else is asked for. */
+/** The options that take the beginning of a list away. */
 const EVERYWHERE = '--status any --any-branch';
 
 const list = command({

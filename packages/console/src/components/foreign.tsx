@@ -39,7 +39,7 @@ export function ForeignLink({
 }
 
 /** The address as the browser reads it, if it leads to the web and carries no credentials. */
-export function webAddress(text: string): string | null {
+function webAddress(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';

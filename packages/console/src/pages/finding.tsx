@@ -17,7 +17,7 @@ import { type Detail, readDetail } from '../detail.ts';
 import { placeText, words } from '../format.ts';
 import { hrefTo } from '../route.ts';
 
-export type FindingWithDetail = ReplyOf<typeof endpoints.showFinding>;
+type FindingWithDetail = ReplyOf<typeof endpoints.showFinding>;
 
 const BACK = { href: hrefTo('findings'), label: 'Findings' };
 
@@ -86,7 +86,7 @@ interface Texts {
 }
 
 /**
- * What the tool says of this finding, above everything else, on narrow screens as well. A tool that
+ * The message of the tool, above everything else, on narrow screens as well. A tool that
  * has nothing to say repeats the title, which the heading shows already.
  */
 function Message({ detail: { message }, title }: Texts) {

@@ -91,7 +91,8 @@ const STATUSES = [...FINDING_STATUSES, 'all'] as const;
 const EVERYTHING = { status: 'all', on: 'all' } as const;
 
 /**
- * What the API is asked for by the address, with the words checked: somebody may have typed them.
+ * The query that the address makes of the API, with the words checked: somebody may have typed
+ * them.
  */
 function queryOf(filters: URLSearchParams) {
   const status = wordOf(STATUSES, filters.get('status')) ?? ('active' as const);

@@ -22,7 +22,7 @@ const Template = Type.Object({
  * Known type → its payload. With another payload an agent fails, for instance with "scanner not
  * found: ".
  */
-export const COMMAND_PAYLOADS = {
+const COMMAND_PAYLOADS = {
   scan: Type.Object({
     scanner: Type.String({
       minLength: 1,

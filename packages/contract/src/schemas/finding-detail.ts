@@ -324,8 +324,8 @@ export type FindingDetail = {
 /** The document of a finding as the API shows it (`detail`). */
 export type FindingDocument = {
   /**
-   * What the tool says of this finding: SARIF `message`, CTIS `message`, else its description; with
-   * neither, what stands in for them as the title.
+   * The words of the tool about this finding: SARIF `message`, CTIS `message`, else its
+   * description; with neither, what stands in for them as the title.
    */
   message: string;
   start_column: number | null;

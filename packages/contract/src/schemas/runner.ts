@@ -76,7 +76,7 @@ export const HeartbeatReply = Type.Object(
 );
 export type HeartbeatReply = Static<typeof HeartbeatReply>;
 
-/** What a runner said of itself, beside its presence (contract §3). */
+/** The health that a runner said of itself, beside its presence (contract §3). */
 export const Health = {
   health: Nullable(RunnerHealth),
   health_message: Nullable(

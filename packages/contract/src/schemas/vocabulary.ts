@@ -30,7 +30,7 @@ export type FindingType = Static<typeof FindingType>;
 export const FindingStatus = Type.Enum(FINDING_STATUSES);
 export type FindingStatus = Static<typeof FindingStatus>;
 
-/** What a list of findings is asked for. */
+/** The statuses that a list of findings is asked for. */
 export const FindingStatusFilter = Type.Enum([...FINDING_STATUSES, 'active'], {
   description: '`active`: open, confirmed or in progress',
 });

@@ -44,10 +44,16 @@ export const RUNNER_ADMIN_STATES = ['active', 'paused', 'draining', 'revoked'] a
 
 export const PRESENCES = ['never', 'online', 'late', 'stopped', 'offline'] as const;
 
-/** What a runner says of itself, worst last; `presence` says whether it still says anything. */
+/**
+ * The health that a runner says of itself, worst last; `presence` says whether it still says
+ * anything.
+ */
 export const RUNNER_HEALTHS = ['ok', 'degraded', 'error'] as const;
 
-/** What an operator should look at: one identity used by two installations at once; a clock that is off. */
+/**
+ * Things that an operator should look at: one identity used by two installations at once; a clock
+ * that is off.
+ */
 export const RUNNER_WARNINGS = ['cloned', 'clock_skew'] as const;
 
 /**

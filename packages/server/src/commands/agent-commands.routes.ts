@@ -17,7 +17,7 @@ import { reportProgress } from './progress.ts';
  * The limit of a poll. A value that is out of range or unreadable becomes the nearest bound or the
  * default (RP §5.1).
  */
-export function pollLimit(text: string | undefined): number {
+function pollLimit(text: string | undefined): number {
   const limit = Number(text ?? limits.pollLimitDefault);
   if (!Number.isFinite(limit) || limit <= 0) return limits.pollLimitDefault;
   return Math.min(Math.floor(limit), limits.pollLimitMax);

@@ -6,11 +6,11 @@
 import type { CommandStatus, ErrorCode } from '@muster/contract';
 
 export type RunnerEvent = 'acknowledge' | 'start' | 'complete' | 'fail' | 'release';
-export type CommandEvent = RunnerEvent | 'cancel' | 'expire' | 'lose';
+type CommandEvent = RunnerEvent | 'cancel' | 'expire' | 'lose';
 
 type Who = 'eligible runner' | 'holder' | 'holder or pinned runner' | 'operator' | 'clock';
 
-export interface Transition {
+interface Transition {
   readonly from: readonly CommandStatus[];
   readonly by: Who;
   readonly to: readonly CommandStatus[];
@@ -58,7 +58,7 @@ export interface OwnAttempt {
   readonly answer: string | null;
 }
 
-export interface RunnerCall {
+interface RunnerCall {
   readonly event: RunnerEvent;
   readonly runnerId: string;
   readonly paused: boolean;

@@ -54,7 +54,7 @@ export interface Holder {
 }
 
 /** A runner that moves a command, with the key it uses. */
-export interface Mover extends Holder {
+interface Mover extends Holder {
   readonly keyId: string;
   readonly scopes: readonly KeyScope[];
 }
@@ -197,7 +197,7 @@ async function judgeAndMove(
   return { ...row, ...set };
 }
 
-export interface ForCall {
+interface ForCall {
   readonly row: CommandRow;
   readonly runner: RunnerRow;
   /** The caller's newest claim: the stored row, and the same as the machine sees it. */

@@ -153,7 +153,7 @@ export function targetText(target: Target): string | null {
   return Object.keys(wish).length === 0 ? null : JSON.stringify(wish);
 }
 
-export interface Candidate {
+interface Candidate {
   readonly runnerId: string;
   readonly admin: 'active' | 'paused' | 'draining' | 'revoked';
   readonly presence: 'never' | 'online' | 'late' | 'stopped' | 'offline';

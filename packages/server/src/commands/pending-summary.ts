@@ -49,7 +49,7 @@ const CANCELS_MAX = 256;
 /** A heartbeat reports a hundred pending commands at most. */
 const PENDING_MAX = 100;
 
-export interface Work {
+interface Work {
   /** Commands that the runner may claim now. Pinned commands count up to a hundred. */
   readonly pending: number;
   /**

@@ -12,7 +12,7 @@ export class DatabaseClosedError extends Error {
 }
 
 /** A violated unique constraint has PostgreSQL's name for it, on SQLite too: `tenant_name_key`. */
-export type DbFailure =
+type DbFailure =
   | { readonly kind: 'unique'; readonly constraint: string }
   | { readonly kind: 'foreign_key' }
   | { readonly kind: 'constraint' } // a check or a missing value

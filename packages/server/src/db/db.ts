@@ -17,7 +17,7 @@ export type DatabaseEvent =
   | { readonly kind: 'row_security_bypassed'; readonly role: string }
   | { readonly kind: 'connection_lost'; readonly error: Error };
 
-export interface DatabaseConfig {
+interface DatabaseConfig {
   /** A PostgreSQL URL; null for the SQLite file in `directory`. */
   readonly url: string | null;
   readonly directory: string;

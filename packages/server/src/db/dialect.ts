@@ -80,7 +80,7 @@ const BATCH = Symbol('batch');
  * How a driver runs a statement: once; once for every row, all or none; or as a text of several
  * statements.
  */
-export interface Batch {
+interface Batch {
   readonly op: 'run' | 'many' | 'script';
   readonly rows: readonly (readonly unknown[])[];
 }
@@ -210,14 +210,14 @@ export function contains(db: Db, column: string, part: string): RawBuilder<SqlBo
 
 // ---- Many rows at once.
 
-export interface OnConflict<T extends TableName> {
+interface OnConflict<T extends TableName> {
   /** The columns of the unique constraint. */
   readonly columns: readonly (keyof Tables[T] & string)[];
   /** Columns that take the new row's values; without this the stored row stays as it is. */
   readonly update?: readonly (keyof Tables[T] & string)[];
 }
 
-export interface InsertRowsOptions<T extends TableName> {
+interface InsertRowsOptions<T extends TableName> {
   readonly onConflict?: OnConflict<T>;
 }
 

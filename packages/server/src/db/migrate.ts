@@ -21,7 +21,7 @@ export class MigrationError extends Error {
   }
 }
 
-export interface Migration {
+interface Migration {
   readonly version: number;
   readonly name: string;
   readonly parts: readonly Part[];

@@ -27,26 +27,26 @@ export type * from './command-tables.ts';
 export type * from './table-words.ts';
 
 /** Written by migrate.ts alone: one row for each migration that this database has seen. */
-export interface SchemaVersionTable {
+interface SchemaVersionTable {
   version: number;
   name: string;
   sha256: string;
   applied_at: number;
 }
 
-export interface InstallationTable {
+interface InstallationTable {
   id: number;
   master_key_check: Uint8Array;
   created_at: number;
 }
 
-export interface TenantTable {
+interface TenantTable {
   id: string;
   name: string;
   created_at: number;
 }
 
-export interface CredentialTable {
+interface CredentialTable {
   key_id: string;
   tenant_id: string;
   kind: KeyKind;
@@ -155,7 +155,7 @@ export interface UploadTable {
   clean_scan: Flag;
 }
 
-export interface UploadChunkTable {
+interface UploadChunkTable {
   tenant_id: string;
   upload_id: string;
   seq: number;
@@ -181,7 +181,7 @@ export interface UploadBatchTable {
   lease_holder: string;
 }
 
-export interface IdempotencyTable {
+interface IdempotencyTable {
   tenant_id: string;
   runner_id: string;
   idempotency_key: string;
@@ -216,7 +216,7 @@ export interface AssetRefTable {
   created_at: number;
 }
 
-export interface ScopeTable {
+interface ScopeTable {
   tenant_id: string;
   asset_id: string;
   tool: string;
@@ -322,7 +322,7 @@ export interface FindingEventTable {
   data: string;
 }
 
-export interface EventTable {
+interface EventTable {
   tenant_id: string;
   id: string;
   at: number;
@@ -376,7 +376,7 @@ export const ID_COLUMNS = names(
 );
 
 /** Columns whose names end in _id and which nevertheless hold text. */
-export const TEXT_ID_COLUMNS = names('key_id parent_key_id rule_id enrollment_id');
+const TEXT_ID_COLUMNS = names('key_id parent_key_id rule_id enrollment_id');
 
 /** Columns that hold byte strings: `bytea` on PostgreSQL, blobs on SQLite. */
 export const BYTES_COLUMNS = names(

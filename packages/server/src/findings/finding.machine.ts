@@ -6,10 +6,10 @@
 import { ACTIVE_STATUSES, FINDING_STATUSES, type FindingStatus } from '@muster/contract/plain';
 
 /** How a finding was resolved. */
-export type Resolution = 'fixed' | 'by_operator';
+type Resolution = 'fixed' | 'by_operator';
 
 /** The state that an event is judged by. */
-export interface FindingState {
+interface FindingState {
   readonly status: FindingStatus;
   /** Absence resolved it, not an operator. */
   readonly isFixed: boolean;
@@ -25,7 +25,7 @@ export interface FindingMove {
   readonly by: string;
 }
 
-export type FindingEvent = 'suppress' | 'unsuppress' | 'reopen' | 'resolve' | 'lapse' | 'decide';
+type FindingEvent = 'suppress' | 'unsuppress' | 'reopen' | 'resolve' | 'lapse' | 'decide';
 
 interface Row {
   readonly from: readonly FindingStatus[];

@@ -63,7 +63,7 @@ export type BranchFilter = { readonly name: string } | 'default';
 export interface FindingPageQuery {
   /** Null: whatever they are. */
   readonly statuses: readonly StatusFilter[] | null;
-  /** What is on this branch; on the default one also what was on it and is resolved. */
+  /** Findings on this branch; on the default one also those that were on it and are resolved. */
   readonly branch: BranchFilter | null;
   readonly severity: number | null;
   /** Null: all of them. */

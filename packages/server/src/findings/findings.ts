@@ -37,7 +37,7 @@ import {
   type StatusFilter,
 } from './findings.queries.ts';
 
-export interface FindingFilter {
+interface FindingFilter {
   readonly status?: FindingStatusFilter;
   /** A name as a report may have sent it. */
   readonly branch?: string;
@@ -118,7 +118,8 @@ function branchOf({ branch, default_branch: isDefault }: FindingFilter): BranchF
 }
 
 /**
- * Null: whatever the status is. What is fixed on the default branch may still be on another one.
+ * Null: whatever the status is. A finding that is fixed on the default branch may still be on
+ * another one.
  */
 function statusesOf(
   { status }: FindingFilter,
@@ -206,7 +207,7 @@ export async function showFinding(database: Database, tenantId: TenantId, idText
   };
 }
 
-export interface FindingChange {
+interface FindingChange {
   readonly status: FindingStatus;
   readonly comment?: string;
   readonly accepted_until?: string;

@@ -91,7 +91,7 @@ export function endpointView(row: EndpointRow): AssetEndpoint {
   };
 }
 
-export type Direction = 'out' | 'in';
+type Direction = 'out' | 'in';
 
 /** Problem: not_found. */
 export async function listRelationships(

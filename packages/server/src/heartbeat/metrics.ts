@@ -188,7 +188,7 @@ function foldedRow(row: StoredMetrics, into: Level): StoredMetrics {
   };
 }
 
-export interface ChartQuery {
+interface ChartQuery {
   readonly from?: string;
   readonly to?: string;
   readonly step?: string;

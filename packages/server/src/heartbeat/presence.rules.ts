@@ -25,11 +25,11 @@ export function expectedIntervalMs(
 /**
  * A heartbeat is late after 1.5 intervals, and a runner is offline after 3, but never before 90 s.
  */
-export const LATE_INTERVALS = 1.5;
-export const OFFLINE_INTERVALS = 3;
+const LATE_INTERVALS = 1.5;
+const OFFLINE_INTERVALS = 3;
 
 /** The delay that jitter and the coalescing of presence may add before anything is concluded. */
-export const presenceSlackMs = (intervalMs: number): number =>
+const presenceSlackMs = (intervalMs: number): number =>
   Math.round(intervalMs * limits.heartbeatJitter) + 2 * limits.presenceFlushMs;
 
 export function silenceVerdict(
@@ -82,7 +82,7 @@ export function loadFactor(flushMs: number, lagMs: number): number {
   return Math.min(Math.max(flushMs / EASY_FLUSH_MS, lagMs / EASY_LAG_MS, 1), LOAD_MAX);
 }
 
-export interface Window {
+interface Window {
   readonly fromSeconds: number;
   readonly toSeconds: number;
 }

@@ -33,7 +33,7 @@ import {
 import { presenceAfter } from './presence.rules.ts';
 
 /** A runner that showed a sign of life since the last flush; its leases are extended by it. */
-export interface Sign {
+interface Sign {
   readonly tenantId: string;
   readonly runnerId: string;
   readonly intervalMs: number;

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { limits } from '@muster/contract';
 import { Problem } from '../lib/problem.ts';
 
-export interface Arrival {
+interface Arrival {
   /** Bytes that came in the present window; the reader adds to them. */
   bytes: number;
   /** Whether the reader of this body holds a piece: then the sender is not the slow one. */

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export interface ConsoleFile {
+interface ConsoleFile {
   readonly type: string;
   readonly bytes: Buffer;
   readonly isPage: boolean;

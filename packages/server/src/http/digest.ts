@@ -6,7 +6,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from '../lib/problem.ts';
 
-export type DigestAlgorithm = 'sha-256' | 'sha-512';
+type DigestAlgorithm = 'sha-256' | 'sha-512';
 
 /**
  * `Content-Digest: sha-256=:base64:, sha-512=:base64:` (RFC 9530 §2). Unknown algorithms are left
@@ -27,7 +27,7 @@ export function digestsOf(headers: IncomingHttpHeaders): Map<DigestAlgorithm, Bu
 }
 
 /** The check of a body's bytes: `update` with each piece as sent, then `verify`. */
-export interface DigestCheck {
+interface DigestCheck {
   update(bytes: Uint8Array): void;
   /** Problem: digest_mismatch. */
   verify(): void;

@@ -9,13 +9,13 @@ import { isStorageFull, isUnavailable } from '../db/db-errors.ts';
 import { Problem, type ProblemPlace } from '../lib/problem.ts';
 
 /** A problem document and the headers that go with it. */
-export interface ProblemAnswer {
+interface ProblemAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: Record<string, unknown>;
 }
 
-export function problemAnswer(problem: Problem, requestId: string, path: string): ProblemAnswer {
+function problemAnswer(problem: Problem, requestId: string, path: string): ProblemAnswer {
   const { code, extras } = problem;
   const { status, title } = errors[code];
   const headers: Record<string, string> = {

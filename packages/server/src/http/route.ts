@@ -41,7 +41,7 @@ type CallerFor<A extends Auth, Caller extends Identity> = A extends { kind: infe
     : Extract<Caller, { kind: Kind }>
   : never;
 
-export interface Call<E extends Endpoint, Caller extends Identity> {
+interface Call<E extends Endpoint, Caller extends Identity> {
   readonly caller: CallerFor<E['auth'], Caller>;
   readonly params: ParamsOf<E>;
   readonly query: Partial<QueryOf<E>>;
@@ -68,7 +68,7 @@ export const answer = <const Status extends number>(
   extras: Pick<Answer<Endpoint>, 'headers' | 'written'> = {},
 ) => ({ status, body, ...extras });
 
-export type Handler<E extends Endpoint, Caller extends Identity> = (
+type Handler<E extends Endpoint, Caller extends Identity> = (
   call: Call<E, Caller>,
 ) => Promise<Answer<E>>;
 

@@ -18,7 +18,7 @@ import { handleError, handleFrameworkError } from './problems.ts';
 import { isTime } from './time-format.ts';
 import { buildValidators } from './validators.ts';
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly log: Logger;
   readonly trustedProxies: readonly string[];
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;

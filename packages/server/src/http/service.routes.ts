@@ -8,7 +8,7 @@ import type { ConsoleFiles } from './console-files.ts';
 import { docsPage } from './docs-page.format.ts';
 import { answer, type Gate, type Identity, route } from './route.ts';
 
-export interface ServiceDeps {
+interface ServiceDeps {
   readonly version: string;
   readonly databaseKind: string;
   /** Null when the process can serve; otherwise the reason why not. */

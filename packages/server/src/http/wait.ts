@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify';
 
-export interface WaitWish {
+interface WaitWish {
   readonly ms: number;
   /** `Preference-Applied`, when the wish came by `Prefer`. */
   readonly headers: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import type { Caller } from './authenticate.ts';
 import { type Enrolled, enrol } from './enrolment.ts';
 import { type MadeKey, renewKey } from './keys.ts';
 
-export interface AgentKeysDeps {
+interface AgentKeysDeps {
   readonly database: Database;
   readonly clock: Clock;
 }

@@ -30,7 +30,7 @@ export interface RunnerCaller {
   readonly rotateAdvised: boolean;
 }
 
-export interface OperatorCaller {
+interface OperatorCaller {
   readonly kind: 'operator';
   readonly tenantId: TenantId;
   readonly keyId: string;
@@ -65,7 +65,7 @@ interface Cached {
 const NOBODY = Buffer.alloc(32);
 
 /** Why a credential was refused: a closed set, because it labels a metric. */
-export type RefusalReason =
+type RefusalReason =
   | 'malformed'
   | 'unknown'
   | 'expired'

@@ -12,7 +12,7 @@ import type { KeyKind } from './key.format.ts';
  * Notes that a runner is alive. `isCi`: the runner's key takes no commands, so it belongs to a
  * pipeline.
  */
-export interface SignsOfLife {
+interface SignsOfLife {
   seen(tenantId: TenantId, runnerId: RunnerId, isCi: boolean): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 // Decides which labels a runner may give itself when it enrols. Commands are targeted by labels, so
 // whoever chooses the labels chooses which work is offered. Called by enrolment.ts.
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** An entry `name` allows any value, an entry `name=value` that value only. */
 const allows = (entry: string, name: string, value: string): boolean =>

@@ -23,7 +23,7 @@ import { enrolledLine } from './keys.rules.ts';
 import { findByEnrollment, insertRunner, lockRunner } from './runner.queries.ts';
 import { KEY_BEGINNINGS } from './key.machine.ts';
 
-export interface EnrolmentRequest {
+interface EnrolmentRequest {
   readonly name?: string;
   readonly hostname?: string;
   readonly version?: string;

@@ -12,7 +12,7 @@ import { type KeyPlan, makeKey } from './keys.ts';
 import { createRunnerIn } from './runners.ts';
 import { KEY_BEGINNINGS } from './key.machine.ts';
 
-export const DEFAULT_TENANT = 'default';
+const DEFAULT_TENANT = 'default';
 
 export interface FirstRun {
   readonly operatorToken: Secret;

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 
 export type KeyKind = 'runner' | 'operator' | 'enrolment';
 
-export const KEY_PREFIX: Record<KeyKind, string> = {
+const KEY_PREFIX: Record<KeyKind, string> = {
   runner: 'mst_rnr_',
   operator: 'mst_op_',
   enrolment: 'mst_enr_',
@@ -19,7 +19,7 @@ const CHECKSUM_CHARS = 6;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY = /^(mst_(?:rnr|op|enr)_)([0-9A-Za-z]{12})([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
-export interface ParsedKey {
+interface ParsedKey {
   readonly kind: KeyKind;
   readonly keyId: string;
   /** SHA-256 of the secret part: the only form in which the secret is kept or compared. */

@@ -4,7 +4,7 @@
 
 import { KEY_STATES, type KeyState } from '@muster/contract/plain';
 
-export type KeyEvent = 'supersede' | 'prove' | 'retire' | 'revoke';
+type KeyEvent = 'supersede' | 'prove' | 'retire' | 'revoke';
 
 interface Move {
   readonly from: readonly KeyState[];
@@ -39,9 +39,6 @@ export const UNPROVEN_KEY_STATES = KEY_MOVES.prove.from;
 
 /** Ended for good. */
 export const ENDED_KEY_STATES = ['retired', 'revoked'] as const satisfies readonly KeyState[];
-
-export const isLive = (state: KeyState): boolean =>
-  (LIVE_KEY_STATES as readonly KeyState[]).includes(state);
 
 export const isUnproven = (state: KeyState): boolean =>
   (UNPROVEN_KEY_STATES as readonly KeyState[]).includes(state);

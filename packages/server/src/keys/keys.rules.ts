@@ -11,7 +11,7 @@ export interface KeyFacts {
 }
 
 /** The columns of a key's row that say when the key ends. */
-export interface KeyEnds {
+interface KeyEnds {
   readonly state: KeyFacts['state'];
   readonly expires_at: number | null;
   readonly retires_at: number | null;
@@ -60,7 +60,7 @@ export function needsRotation(
   return key.expiresAt !== null && nowMs >= (key.createdAt + key.expiresAt) / 2;
 }
 
-export interface Descent {
+interface Descent {
   readonly key_id: string;
   readonly parent_key_id: string | null;
   readonly created_by: string;

@@ -269,7 +269,7 @@ export async function revokeKey(
   });
 }
 
-export interface KeyChangeRequest {
+interface KeyChangeRequest {
   /** Seconds from now; null: the key doesn't expire. */
   readonly expires_in?: number | null;
   /** Null: anywhere. */

@@ -12,7 +12,7 @@ import { randomBytes } from '../lib/random.ts';
 import { insertInstallation, readMasterKeyCheck } from './installation.queries.ts';
 
 /** The purposes of derived keys; the words are part of the derivation and never change. */
-export type Purpose = 'sealed uploads' | 'secret findings' | 'check value';
+type Purpose = 'sealed uploads' | 'secret findings' | 'check value';
 
 const KEY_BYTES = 32;
 

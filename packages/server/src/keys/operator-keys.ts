@@ -11,7 +11,7 @@ import type { KeyRow } from './keys.queries.ts';
 import { showRunner } from './runners.ts';
 import { KEY_BEGINNINGS } from './key.machine.ts';
 
-export interface NewRunnerKey {
+interface NewRunnerKey {
   readonly runner_id: string;
   readonly name?: string;
   readonly scopes?: readonly KeyScope[];
@@ -51,7 +51,7 @@ export async function addRunnerKey(
   return await made(database, plan, nowMs);
 }
 
-export interface NewEnrolmentToken {
+interface NewEnrolmentToken {
   readonly name?: string;
   readonly uses?: number;
   /** Seconds; absent: limits.enrolmentTokenLifeMs. */

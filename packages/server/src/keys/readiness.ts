@@ -4,7 +4,7 @@
 import type { Database } from '../db/db.ts';
 import { readMasterKeyCheck } from './installation.queries.ts';
 
-export interface ReadinessDeps {
+interface ReadinessDeps {
   readonly database: Database;
   /** False while the last flush of presence failed. */
   readonly isPresenceWritten: () => boolean;

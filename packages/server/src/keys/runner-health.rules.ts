@@ -1,10 +1,10 @@
-// What a runner says of itself (contract §3, `health`), from the members of its heartbeats as they
-// are stored. Health stands beside presence: a runner that is online may be unwell, and one that is
-// offline may have said why. Pure.
+// The health that a runner says of itself (contract §3, `health`), from the members of its
+// heartbeats as they are stored. Health stands beside presence: a runner that is online may be
+// unwell, and one that is offline may have said why. Pure.
 
 import type { Runner } from '@muster/contract/plain';
 
-export type Health = Pick<Runner, 'health' | 'health_message'>;
+type Health = Pick<Runner, 'health' | 'health_message'>;
 
 /** The words of heartbeats (RP §4.1) that mean trouble; every other one means that all is well. */
 const UNWELL: ReadonlyMap<string, 'degraded' | 'error'> = new Map([

@@ -3,7 +3,7 @@
 
 import { RUNNER_ADMIN_STATES, type RunnerAdmin } from '@muster/contract/plain';
 
-export type RunnerEvent = 'resume' | 'pause' | 'drain' | 'revoke';
+type RunnerEvent = 'resume' | 'pause' | 'drain' | 'revoke';
 
 interface Move {
   readonly from: readonly RunnerAdmin[];

@@ -69,7 +69,7 @@ export async function listRunners(
   });
 }
 
-export interface NewRunnerRequest {
+interface NewRunnerRequest {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
 }

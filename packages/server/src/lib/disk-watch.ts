@@ -15,7 +15,7 @@ export const freeBytesOf: FreeBytes = async (directory) => {
 };
 
 /** The two ways to ask how many bytes may still be written. */
-export interface Looks {
+interface Looks {
   readonly onDisk: () => Promise<number>;
   /**
    * Free bytes inside the database's file: deleted rows leave room there, and the file doesn't

@@ -9,7 +9,7 @@ export interface ProblemPlace {
   readonly detail: string;
 }
 
-export interface ProblemExtras {
+interface ProblemExtras {
   readonly pointer?: string;
   readonly errors?: readonly ProblemPlace[];
   /** The command's state (409). */

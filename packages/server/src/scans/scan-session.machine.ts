@@ -5,7 +5,7 @@ import type { ScanSessionTable } from '../db/tables.ts';
 
 type SessionState = ScanSessionTable['status'];
 
-export type SessionEvent = 'complete' | 'fail' | 'cancel' | 'time_out';
+type SessionEvent = 'complete' | 'fail' | 'cancel' | 'time_out';
 
 interface Move {
   readonly from: readonly SessionState[];

@@ -11,7 +11,7 @@ import type { Authenticator } from '../keys/authenticate.ts';
 import type { Job } from './upkeep.ts';
 
 /** The counters of a round. */
-export interface RoundMetrics {
+interface RoundMetrics {
   readonly presenceFlushed: (
     wasWritten: boolean,
     runners: number,
@@ -20,7 +20,7 @@ export interface RoundMetrics {
   readonly commandsSwept: (lost: number, expired: number) => void;
 }
 
-export interface PresenceJobDeps {
+interface PresenceJobDeps {
   readonly presence: PresenceBook;
   readonly series: MetricBook;
   readonly authenticator: Pick<Authenticator, 'takeLastUsed'>;

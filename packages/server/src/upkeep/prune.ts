@@ -14,7 +14,7 @@ import type { Job } from './upkeep.ts';
 
 const EVERY_MS = 60_000;
 
-export interface Keeping {
+interface Keeping {
   /** Days that raw uploads are kept after their end. */
   readonly uploadKeepDays: number;
   /**

@@ -5,7 +5,7 @@ import { WATCH_EVERY_MS } from '../ingest/queue/workers.ts';
 import type { DiskWatch } from '../lib/disk-watch.ts';
 import type { Job } from './upkeep.ts';
 
-export interface WatchJobsDeps {
+interface WatchJobsDeps {
   /** Ends ingest threads that have stalled for minutes. */
   readonly watchThreads: () => void;
   /** Makes the clock agree with the clocks of other nodes. */

@@ -14,13 +14,13 @@ import { scanContextOf } from '../ingest/formats/common/scan-context.rules.ts';
 import { seal } from '../ingest/store/seal.format.ts';
 import { insertChunk, insertUpload, markReceived } from '../ingest/store/upload.queries.ts';
 
-export interface CleanScanDeps {
+interface CleanScanDeps {
   readonly clock: Clock;
   readonly sealKey: Buffer;
 }
 
 /** The command that was completed, who completed it, and with what result. */
-export interface EndedScan {
+interface EndedScan {
   readonly caller: Pick<RunnerCaller, 'tenantId' | 'runnerId' | 'keyId'>;
   readonly commandId: string;
   readonly payload: string | null;

@@ -44,7 +44,7 @@ export interface ScanUnderWay {
  * The scans that a report may have been made for. With a command id: that command, if the runner
  * holds it or has held it. With null: the scans that the runner holds.
  */
-export type ScansUnderWay = (
+type ScansUnderWay = (
   tenantId: TenantId,
   runnerId: string,
   commandId: string | null,

@@ -15,7 +15,7 @@ import type { UploadRow } from '../ingest/store/upload.queries.ts';
 const iso = (ms: number): string => new Date(ms).toISOString();
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
-export type JobStatus = 'pending' | 'processing' | 'completed' | 'failed';
+type JobStatus = 'pending' | 'processing' | 'completed' | 'failed';
 
 const JOB_STATUS: Record<UploadRow['state'], JobStatus> = {
   receiving: 'pending',
@@ -30,7 +30,7 @@ const JOB_STATUS: Record<UploadRow['state'], JobStatus> = {
  * The stored problem as a problem document. Its request id is the id of the upload: the problem
  * belongs to no request.
  */
-export function storedProblem(row: UploadRow): Record<string, unknown> | null {
+function storedProblem(row: UploadRow): Record<string, unknown> | null {
   if (row.problem === null) return null;
   const stored = JSON.parse(row.problem) as { code: ErrorCode; detail: string; pointer?: string };
   const { status, title } = errors[stored.code];

@@ -1,7 +1,6 @@
 // The stories of commands over an empty database with one tenant, without HTTP: for tests of
 // effects that no call shows, and of several nodes that share a database.
 
-import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import type { CommandRow } from '../../src/commands/command.queries.ts';
 import { OfferCounts } from '../../src/commands/commands.rules.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
@@ -14,12 +13,12 @@ import { insertTenant } from '../../src/keys/installation.queries.ts';
 import { createRunner } from '../../src/keys/runners.ts';
 import { type CommandId, newId, type RunnerId, type TenantId } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/log.ts';
-import { temporaryDirectory } from '../db/fixture.ts';
+import { migratedDatabaseUrl, temporaryDirectory } from '../db/fixture.ts';
 import { TestClock } from '../harness.ts';
 
 export const DATABASES = [
   ['sqlite', async () => null],
-  ['postgres', testDatabaseUrl],
+  ['postgres', migratedDatabaseUrl],
 ] as const;
 
 export interface Stage {

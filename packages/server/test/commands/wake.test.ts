@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { sql } from 'kysely';
-import { testDatabaseUrl } from '../../../../tools/postgres.ts';
 import type { CommandsDeps } from '../../src/commands/commands.ts';
 import { cancelCommand, createCommand } from '../../src/commands/operator-commands.ts';
 import { poll } from '../../src/commands/poll/poll.ts';
@@ -13,6 +12,7 @@ import { Waiting } from '../../src/commands/poll/waiting.ts';
 import { type ReadyPlace, readySince } from '../../src/commands/poll/wake.queries.ts';
 import { HINTS_MAX, hintsText, readHints } from '../../src/commands/poll/wake.format.ts';
 import type { RunnerId } from '../../src/lib/ids.ts';
+import { migratedDatabaseUrl } from '../db/fixture.ts';
 import { eventually, TestClock } from '../harness.ts';
 import { copiesOf, DATABASES, newRunnerId, nodeOn, type Stage, stageOn } from './stage.ts';
 
@@ -239,7 +239,7 @@ const bound = (target: object, value: unknown): unknown =>
 describe('hints on postgres', { concurrency: false }, () => {
   let stage: Stage;
   before(async () => {
-    stage = await stageOn(await testDatabaseUrl());
+    stage = await stageOn(await migratedDatabaseUrl());
   });
   after(async () => await stage.close());
 

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Insertable, sql } from 'kysely';
-import type { Database, Db } from '../../src/db/db.ts';
+import { filledDatabaseUrl } from '../../../../tools/postgres.ts';
+import { type Database, type Db, openDatabase } from '../../src/db/db.ts';
 import { migrate, readMigrations } from '../../src/db/migrate.ts';
 import type { AssetTable, FindingTable, TableName } from '../../src/db/tables.ts';
 
@@ -30,6 +31,18 @@ export type Case = (database: Database, opened: Opened) => Promise<void>;
 
 /** Rules by their titles: sentences that state the rule. */
 export type Cases = Readonly<Record<string, Case>>;
+
+/**
+ * A fresh PostgreSQL database with this program's schema, which is made once in a test run and
+ * copied.
+ */
+export async function migratedDatabaseUrl(): Promise<string> {
+  return await filledDatabaseUrl('muster_schema', async (url) => {
+    const database = await openDatabase({ url, directory: '' });
+    await migrate(database, NOW_MS);
+    await database.close();
+  });
+}
 
 /** Makes a directory and returns it with the function that removes it. */
 export async function temporaryDirectory(): Promise<{ path: string; remove: () => Promise<void> }> {

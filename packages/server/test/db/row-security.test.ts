@@ -6,20 +6,25 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { ADMIN_URL_VARIABLE, testDatabaseUrl } from '../../../../tools/postgres.ts';
+import { ADMIN_URL_VARIABLE } from '../../../../tools/postgres.ts';
 import { type Database, type DatabaseEvent, type Db, openDatabase } from '../../src/db/db.ts';
 import { dbFailure } from '../../src/db/db-errors.ts';
 import { skipLocked } from '../../src/db/dialect.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { addTenant, failureOf, findingRow, newTenant, NOW_MS } from './fixture.ts';
+import {
+  addTenant,
+  failureOf,
+  findingRow,
+  migratedDatabaseUrl,
+  newTenant,
+  NOW_MS,
+} from './fixture.ts';
 
 async function withPostgres(
   poolMax: number,
   body: (database: Database, url: string) => Promise<void>,
 ): Promise<void> {
-  const url = await testDatabaseUrl();
+  const url = await migratedDatabaseUrl();
   const database = await openDatabase({ url, directory: '', poolMax });
-  await migrate(database, NOW_MS);
   await body(database, url);
   await database.close();
 }

@@ -47,15 +47,18 @@ for (const backend of BACKENDS) {
       await insertFindings(stage);
       const filters: readonly [Partial<FindingPageQuery>, number][] = [
         [{}, 24],
-        [{ status: 'open' }, 12],
+        [{ statuses: [{ status: 'open' }] }, 12],
         [{ severity: 2 }, 8],
       ];
-      const no = { status: null, severity: null, assetId: null, tool: null, ruleId: null };
+      const no = { severity: null, tool: null, ruleId: null };
       for (const [filter, count] of filters) {
         for (const limit of LIMITS) {
           const found = await pageByPage(limit, (after: { severity: number; id: string } | null) =>
             pageFindings(database.lists(tenantId), tenantId, {
               ...no,
+              statuses: null,
+              branch: null,
+              assetIds: null,
               pathStart: null,
               ...filter,
               after,

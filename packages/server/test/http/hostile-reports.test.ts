@@ -28,8 +28,8 @@ const post = async (
   });
 
 /**
- * The job of a report that takes longer than its request waits: on a busy machine any may. Null: the answer says how the
- * report ended.
+ * The job of a report that takes longer than its request waits: on a busy machine any may. Null:
+ * the answer says how the report ended.
  */
 async function endedJob(answer: Answer): Promise<Fields | null> {
   if (answer.status !== 202) return null;

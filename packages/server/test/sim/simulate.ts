@@ -10,7 +10,7 @@ import { createRunner } from '../../src/keys/runners.ts';
 import { type Database, openDatabase } from '../../src/db/db.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { newId, type TenantId } from '../../src/lib/ids.ts';
-import { testDatabaseUrl } from '../../../../tools/postgres.ts';
+import { migratedDatabaseUrl } from '../db/fixture.ts';
 import type { Backend } from '../harness.ts';
 import { enrolAndWork } from './enrolment-actor.ts';
 import { INVARIANTS, isEnded } from './invariants.ts';
@@ -76,7 +76,7 @@ export async function openPlace(backend: Backend): Promise<Place> {
  * connection that changes from one to the other must say so, which would double the statements.
  */
 async function openTwoPools(): Promise<Database> {
-  const url = await testDatabaseUrl();
+  const url = await migratedDatabaseUrl();
   // Transactions that pause hold their connections.
   const config = { url, directory: '', poolMax: 40 };
   const [tenants, system] = [await openDatabase(config), await openDatabase(config)];

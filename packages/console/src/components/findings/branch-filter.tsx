@@ -11,7 +11,7 @@ const CHOICES = [
   ['one', 'One branch'],
 ] as const;
 
-export type BranchChoice = (typeof CHOICES)[number][0];
+type BranchChoice = (typeof CHOICES)[number][0];
 
 /** A name alone is one branch, too: somebody may have typed the address. */
 export function branchChoice(filters: URLSearchParams): BranchChoice {

@@ -20,7 +20,7 @@ export function RunnerState({ runner }: { readonly runner: Seen }) {
   );
 }
 
-/** What an unwell runner says of it, below its tags. */
+/** The message of an unwell runner, below its tags. */
 export function RunnerTrouble({ runner }: { readonly runner: Seen }) {
   if (!isUnwell(runner) || runner.health_message === null) return null;
   return (

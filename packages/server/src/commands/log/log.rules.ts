@@ -5,7 +5,7 @@
 import { limits } from '@muster/contract';
 import { truncateUtf8 } from '../commands.rules.ts';
 
-export interface LogState {
+interface LogState {
   /** Lines of this attempt received so far, kept or not. */
   readonly received: number;
   /** Lines and bytes of the command that are kept. */
@@ -13,7 +13,7 @@ export interface LogState {
   readonly bytes: number;
 }
 
-export interface LogPlan {
+interface LogPlan {
   readonly received: number;
   /** The new lines that are kept, cut to size. */
   readonly kept: readonly string[];

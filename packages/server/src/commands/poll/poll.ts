@@ -12,7 +12,7 @@ import { pendingByIds, pendingFor, type WaitingRow } from '../pending.queries.ts
 import { runnerWithProfile } from '../profiles.ts';
 import type { Look, Wait } from './wake.ts';
 
-export interface PollWish extends Wait {
+interface PollWish extends Wait {
   /** Commands that the answer holds at most. */
   readonly limit: number;
   /**
@@ -20,7 +20,9 @@ export interface PollWish extends Wait {
    * and waits the whole time.
    */
   readonly hasScope: boolean;
-  /** Is the caller's key still good? Asked before anything is handed out, also by who did not wait. */
+  /**
+   * Is the caller's key still good? Asked before anything is handed out, also by who did not wait.
+   */
   readonly isStillGood: () => Promise<boolean>;
 }
 

@@ -2,7 +2,7 @@
 // message. A hint that is lost or unreadable costs latency and nothing else, so reading a hint
 // never fails.
 
-export type HintKind =
+type HintKind =
   /** A command may be claimed. */
   | 'ready'
   /** A runner was paused, or has a free slot: its waiting poll should look again. */

@@ -14,7 +14,7 @@ import { type Hint, HINTS_MAX, hintsText, readHints } from './wake.format.ts';
 import { readyAmong, type ReadyPlace, readySince } from './wake.queries.ts';
 import type { PendingSummary } from '../pending-summary.ts';
 
-export interface WakeDeps {
+interface WakeDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Logger;

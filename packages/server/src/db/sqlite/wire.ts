@@ -50,7 +50,7 @@ export interface Answer {
 }
 
 /** An error as it crosses threads: SQLite's own result code stays with it for db-errors.ts. */
-export interface WireError {
+interface WireError {
   readonly name: string;
   readonly message: string;
   readonly code: string | undefined;

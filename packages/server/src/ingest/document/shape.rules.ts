@@ -50,7 +50,7 @@ interface Level {
  * The kind of value that a bracket opens: a level of the trail, a list of items, or a value without
  * items.
  */
-export type Opened = 'level' | 'items' | 'other';
+type Opened = 'level' | 'items' | 'other';
 
 export class Trail {
   readonly #root: ItemTree;

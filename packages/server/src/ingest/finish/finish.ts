@@ -115,7 +115,7 @@ export function receiptOfFinished(
   });
 }
 
-export interface AbsenceCounts {
+interface AbsenceCounts {
   readonly resolved: number;
   readonly held: number;
 }

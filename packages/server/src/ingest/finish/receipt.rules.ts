@@ -27,7 +27,7 @@ export function tooManyRejected(findings: Received, lists: Received): Received |
 const isTooMuch = ({ received, rejected }: Received): boolean =>
   rejected > 0 && (rejected === received || (rejected >= 10 && rejected * 2 > received));
 
-export interface Account {
+interface Account {
   readonly uploadId: string;
   readonly scanId: string;
   readonly format: Receipt['format'];

@@ -21,7 +21,7 @@ const refusal = ({ received, rejected }: Received): string =>
   `${rejected} of ${received} items could not be used, so nothing was applied.`;
 
 /** A report of which too much can't be used. */
-export interface Refused {
+interface Refused {
   readonly reading: Reading;
   readonly itemIndex: ItemIndex;
   /** What reading the lists beside the findings had to tolerate. */

@@ -16,7 +16,7 @@ import {
 import { certaintyOfSarif, openSarif, SARIF, SARIF_LISTS } from './sarif/sarif.decode.ts';
 
 /** A document whose envelope was read, and what its sender said beside it. */
-export interface Opening {
+interface Opening {
   /** The document with empty lists in the places of its items. */
   readonly envelope: unknown;
   /** The lists that have items, by their pointers. */
@@ -26,7 +26,7 @@ export interface Opening {
   readonly warnings: Warnings;
 }
 
-export interface Format extends FormatFacts {
+interface Format extends FormatFacts {
   /**
    * It has a route of its own, which its sender should use instead of those that take several
    * formats.

@@ -46,7 +46,7 @@ export function excessive(pointer: string, excess: ScannedItem['excess']): Locat
 export type TakeEntry = (item: ScannedItem) => void;
 
 /** Is told what a reader threw, and returns the rejection of its entry. */
-export type OnDefect = (pointer: string, error: unknown) => Located;
+type OnDefect = (pointer: string, error: unknown) => Located;
 
 /**
  * Has entries read by `reader` and taken in by `listIndex`. Throws DocumentFault for entries that
@@ -84,7 +84,7 @@ const isLocated = <T>(entry: T | Located): entry is Located =>
   typeof entry === 'object' && entry !== null && 'code' in entry;
 
 /** A usable entry, read again. */
-export interface EntryAgain<T> {
+interface EntryAgain<T> {
   readonly entry: T;
   readonly pointer: string;
   readonly row: number;

@@ -36,7 +36,7 @@ interface KnownScope {
   readonly chains: HashChains;
 }
 
-export class KnownItems {
+class KnownItems {
   readonly #report: Report;
   readonly #scopes: ReadonlyMap<string, KnownScope>;
   /** The last list, and where its items belong: items come list by list. */

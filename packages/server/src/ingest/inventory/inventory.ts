@@ -47,7 +47,7 @@ export interface Inventory {
 }
 
 /** Where the slices are saved. */
-export interface InventorySaver {
+interface InventorySaver {
   readonly assets: SaveAssets;
   readonly links: LinkSaver;
 }

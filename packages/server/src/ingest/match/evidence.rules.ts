@@ -16,7 +16,7 @@ export const RECIPE = 1;
  * Raise this with every change to how an item is read: items that an earlier reader stored are then
  * read again, even if none of their bytes has changed.
  */
-export const READER = 8;
+const READER = 8;
 
 /** Bytes of a hash that count. 128 bits: chance collisions need 10^19 findings in one scope. */
 export const HASH_BYTES = 16;

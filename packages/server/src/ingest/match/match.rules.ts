@@ -24,7 +24,7 @@ type EqualIn = 'producer' | 'content';
  * One side of a matching, in columns: a million objects or lists of rows would take too much
  * memory.
  */
-export interface Side {
+interface Side {
   readonly evidence: EvidenceTable;
   /**
    * A mark for each row of the table: 1 when the row takes part. `match` clears the marks of the

@@ -9,7 +9,7 @@ import { inTurn, type Turns } from './fairness.rules.ts';
 import type { UploadRow } from '../store/upload.queries.ts';
 import { claimUpload, uploadFlows } from '../store/upload-work.queries.ts';
 
-export interface ClaimDeps {
+interface ClaimDeps {
   readonly database: Database;
   readonly clock: Clock;
   /** Names the worker; the lease is given in this name. */

@@ -136,7 +136,7 @@ export function countClosable(conclusions: readonly Conclusion[], held: Held): n
   return new Set(ids).size;
 }
 
-export interface Closed {
+interface Closed {
   readonly resolved: number;
   readonly held: Held;
 }

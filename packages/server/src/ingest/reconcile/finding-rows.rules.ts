@@ -64,7 +64,7 @@ export interface BatchPlace {
   readonly nowMs: number;
 }
 
-export interface FindingEventRow {
+interface FindingEventRow {
   tenant_id: string;
   finding_id: string;
   id: string;

@@ -36,7 +36,7 @@ interface DefaultRef {
   readonly claimedName: string | null;
 }
 
-export class Refs {
+class Refs {
   readonly #ids = new Map<string, string>();
   readonly #defaults = new Map<string, DefaultRef>();
 

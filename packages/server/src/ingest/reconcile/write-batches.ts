@@ -40,7 +40,7 @@ import type { UploadRow } from '../store/upload.queries.ts';
 import { insertBatch } from '../store/upload-work.queries.ts';
 
 /** The facts of an upload that are known before its items are written. */
-export interface PlannedReport {
+interface PlannedReport {
   readonly report: Report;
   readonly itemIndex: ItemIndex;
   readonly plan: MatchPlan;

@@ -26,7 +26,7 @@ export function namedAsset(kind: AssetKind, value: string, warnings: Warnings): 
 }
 
 /** The stored identity of an asset: assets that agree in it are one. */
-export interface AssetIdentity {
+interface AssetIdentity {
   readonly kind_class: string;
   readonly value: string;
 }

@@ -5,7 +5,7 @@
 
 import { type AssetKind, limits } from '@muster/contract/plain';
 
-export interface NormalAsset {
+interface NormalAsset {
   /**
    * The kind that fits the value: an IP address that was sent as a domain is corrected, and the
    * reverse.

@@ -304,7 +304,7 @@ export interface ReportWithAssets {
 }
 
 /** A report whose findings have known assets; only endpoints still add assets. */
-export interface ReportWithTargets {
+interface ReportWithTargets {
   readonly relationships: IndexedList<RelationshipDraft>;
   readonly endpoints: IndexedList<EndpointDraft>;
   /** The report, once all entries of both lists are in their indexes. */

@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv } from 'node:crypto';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export interface ChunkPlace {
+interface ChunkPlace {
   readonly uploadId: string;
   readonly seq: number;
 }

@@ -4,7 +4,7 @@
 
 import type { UploadState } from '@muster/contract/plain';
 
-export type UploadEvent = 'receive' | 'claim' | 'requeue' | 'process' | 'refuse' | 'fail';
+type UploadEvent = 'receive' | 'claim' | 'requeue' | 'process' | 'refuse' | 'fail';
 
 interface Move {
   readonly from: readonly UploadState[];

@@ -21,8 +21,7 @@ import { releaseAllHeld } from '../../../src/ingest/store/upload-work.queries.ts
 import { newId, type RunnerId, type TenantId } from '../../../src/lib/ids.ts';
 import { limits, type Receipt } from '@muster/contract';
 import { present } from '../../../src/lib/assert.ts';
-import { testDatabaseUrl } from '../../../../../tools/postgres.ts';
-import { temporaryDirectory } from '../../db/fixture.ts';
+import { migratedDatabaseUrl, temporaryDirectory } from '../../db/fixture.ts';
 import { type Backend, eventually, TestClock } from '../../harness.ts';
 import { openNearSqlite } from '../../sim/near-sqlite.ts';
 
@@ -48,7 +47,7 @@ export async function openStageInMemory(): Promise<Stage> {
 /** One database for many tenants: each run of a seed gets one of its own. */
 export async function openStage(backend: Backend = 'sqlite'): Promise<Stage> {
   const { path: directory, remove } = await temporaryDirectory();
-  const url = backend === 'postgres' ? await testDatabaseUrl() : null;
+  const url = backend === 'postgres' ? await migratedDatabaseUrl() : null;
   const database = await openDatabase({ url, directory });
   const clock = new TestClock();
   await migrate(database, clock.nowMs());
@@ -261,8 +260,8 @@ export async function workOnce(
 }
 
 /**
- * The same by a worker that dies right after `step`, and whose batches wait for each other: whatever the machine does, none
- * behind that step is committed.
+ * The same by a worker that dies right after `step`, and whose batches wait for each other:
+ * whatever the machine does, none behind that step is committed.
  */
 export async function workUntil(
   stage: Stage,
@@ -292,8 +291,8 @@ export async function workUntil(
 }
 
 /**
- * The same once an upload can be claimed: batches of a worker that died may still be on their way, and until they are refused
- * PostgreSQL passes their upload over.
+ * The same once an upload can be claimed: batches of a worker that died may still be on their way,
+ * and until they are refused PostgreSQL passes their upload over.
  */
 export const workSoon = async (
   stage: Stage,

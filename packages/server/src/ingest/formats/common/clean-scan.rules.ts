@@ -59,7 +59,7 @@ export function emptyLog(scanner: string, clean: CleanScan): string {
 }
 
 /** An analysis that an asset already has, on one ref and in one category. */
-export interface KnownAnalysis {
+interface KnownAnalysis {
   readonly tool: string;
   readonly coverage: 'full' | 'partial';
   /** The scanner's name in the command that asked for the newest report; null: no command asked. */
@@ -67,7 +67,7 @@ export interface KnownAnalysis {
 }
 
 /** Why no analysis can be chosen for the scans of a scanner. */
-export type NoAnalysis = 'none' | 'several' | 'other';
+type NoAnalysis = 'none' | 'several' | 'other';
 
 /**
  * The analysis to which the scans of a scanner belong: the one whose tool has the scanner's name,

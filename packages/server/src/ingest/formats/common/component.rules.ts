@@ -55,7 +55,7 @@ const ECOSYSTEMS: ReadonlyMap<string, string> = new Map([
  * The purl without version, qualifiers and subpath, in canonical case; null when the text is no
  * purl.
  */
-export function purlWithoutVersion(purl: string): string | null {
+function purlWithoutVersion(purl: string): string | null {
   const text = purl.trim();
   if (!/^pkg:\/{0,2}[A-Za-z][A-Za-z0-9.+-]{0,63}\/[^\s]/.test(text) || text.length > 1024)
     return null;

@@ -3,7 +3,7 @@
 // The score of a v4 vector comes from a table of 270 entries, which isn't here: a v4 score counts
 // only where a report states it. Called by ctis/severity.decode.ts and read/cvss.decode.ts.
 
-export type CvssVersion = '2.0' | '3.0' | '3.1' | '4.0';
+type CvssVersion = '2.0' | '3.0' | '3.1' | '4.0';
 
 export interface CvssVector {
   readonly version: CvssVersion;

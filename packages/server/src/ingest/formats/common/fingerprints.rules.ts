@@ -7,7 +7,7 @@ import { limits } from '@muster/contract/plain';
 import { MASK } from '../../redact/masking.rules.ts';
 import { cleanText } from '../../json/json.decode.ts';
 
-export interface Fingerprints {
+interface Fingerprints {
   readonly usable: Readonly<Record<string, string>>;
   /** Name → the reason why the fingerprint was left out; null when none was. */
   readonly ignored: Readonly<Record<string, string>> | null;

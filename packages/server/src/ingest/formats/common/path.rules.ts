@@ -13,8 +13,6 @@ export interface PathRoots {
   readonly repositoryName: string | null;
 }
 
-export const NO_ROOTS: PathRoots = { directories: [], repositoryName: null };
-
 /** Texts that tools write where they have no file. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   'no file associated with this alert',

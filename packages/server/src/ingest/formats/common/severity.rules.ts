@@ -96,7 +96,7 @@ export function isLevel(value: unknown): value is Level {
   return LEVELS.has(value);
 }
 
-export type Level = 'error' | 'warning' | 'note' | 'none';
+type Level = 'error' | 'warning' | 'note' | 'none';
 
 /** The level that a word names, in any case; null for other words. */
 export function levelWord(value: unknown): Level | null {

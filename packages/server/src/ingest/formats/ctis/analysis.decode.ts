@@ -19,7 +19,7 @@ import { branchName } from '../common/sender-context.rules.ts';
 import { scannerOf } from '../common/scan-context.rules.ts';
 
 /** The sender's facts about a report, and the facts about its assets. */
-export interface Beside {
+interface Beside {
   readonly implicit: number | null;
   /** True when one id names two assets of the report. */
   readonly isAmbiguous: boolean;

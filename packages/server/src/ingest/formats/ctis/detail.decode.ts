@@ -44,7 +44,7 @@ const EVIDENCE_CHARS_MAX = 64 * 1024;
 const TAG_CHARS_MAX = 100;
 
 /** The facts about a finding from which its detail is made. */
-export interface FindingFacts {
+interface FindingFacts {
   readonly parts: FindingParts;
   readonly subject: CtisSubject;
   readonly location: CtisPlace;

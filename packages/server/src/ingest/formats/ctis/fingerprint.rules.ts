@@ -8,7 +8,7 @@ import { type RecipeFields, recipes, sha256Hex } from './recipes.rules.ts';
  * A recipe that fits the finding: its name, the text that it hashes, and the reason why the hash is
  * no evidence (null when it is).
  */
-export interface Recipe {
+interface Recipe {
   readonly name: string;
   readonly text: string;
   readonly weakness: string | null;
@@ -107,7 +107,7 @@ function recipeOf(fingerprint: string, fields: RecipeFields): Recipe | null {
   return fittingRecipes(fields).find(fits) ?? null;
 }
 
-export interface FingerprintVerdict {
+interface FingerprintVerdict {
   /** The name of the recipe, where CTIS §5 has it. */
   readonly recipe: string | null;
   /** Why the fingerprint is no evidence; null when it may be. */

@@ -36,7 +36,7 @@ const STEP_LISTS = [
 ] as const;
 
 /** The flows or stacks to show, and the number of steps or frames beyond their bound. */
-export interface Shown<T> {
+interface Shown<T> {
   readonly list: readonly T[];
   readonly omitted: number;
 }

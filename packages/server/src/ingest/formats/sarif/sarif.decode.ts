@@ -1,7 +1,6 @@
-// SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once, results when asked for, one by one and in as
-// many passes as are asked for. All runs, all results; other versions are refused, with the way out
-// where there is one. Nothing is fetched.
-// Called by the ingest worker; POST /ingest/sarif and what /ingest recognises as SARIF.
+// SARIF 2.1.0 log → Report. The envelope (analyses, assets) is read at once, results when asked
+// for, one by one and in as many passes as are asked for. All runs, all results; other versions are
+// refused, with the way out where there is one. Nothing is fetched.
 
 import { createHash } from 'node:crypto';
 import { limits, SARIF_CONVERSION } from '@muster/contract/plain';

@@ -28,7 +28,7 @@ const LISTS = [
 ] as const;
 
 /** The external properties of a log. */
-export interface Externals {
+interface Externals {
   readonly byRun: ReadonlyMap<JsonObject, readonly External[]>;
   /** Lists of results that belong to no run. */
   readonly unplaced: ReadonlySet<string>;

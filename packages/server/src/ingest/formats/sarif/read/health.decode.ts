@@ -19,14 +19,14 @@ import { overrideOf, overridesOf } from './run.decode.ts';
 import { noticeLevel } from '../../common/severity.rules.ts';
 
 /** A fact at a place of the run that speaks against the run. */
-export interface Trouble {
+interface Trouble {
   /** Begins below the run's own pointer. */
   readonly pointer: string;
   readonly code: 'run_failed' | 'wrong_type' | 'tool_error' | 'tool_warning';
   readonly detail: string;
 }
 
-export interface Health {
+interface Health {
   /**
    * False when the run failed, when an error made its results incomplete (§3.20.14, §3.58.6), and
    * when a member that tells so can't be read: a finding that stays open too long is better than

@@ -47,7 +47,7 @@ export interface Subject {
 }
 
 /** The facts about the run that decide what its results are about. */
-export interface RunFacts {
+interface RunFacts {
   /** §3.14.28: the texts that the producer wrote in place of something sensitive. */
   readonly redactions: readonly string[];
   readonly webRequests: readonly unknown[];

@@ -89,7 +89,7 @@ export class SarifRun {
 }
 
 /** §3.50: the level and rank that a configuration gives a rule; null for a missing one. */
-export interface Configured {
+interface Configured {
   readonly level: string | null;
   readonly rank: number | null;
 }
@@ -98,7 +98,7 @@ export interface Configured {
  * By the rule itself, because two components may have rules with one id. By id, where the override
  * names a refinement (`CA1000/1`, §3.52.4) or a rule that isn't described.
  */
-export type Overrides = ReadonlyMap<JsonObject | string, Configured>;
+type Overrides = ReadonlyMap<JsonObject | string, Configured>;
 
 /**
  * The overrides of an invocation (§3.51), for rules or for notifications; the first for a rule

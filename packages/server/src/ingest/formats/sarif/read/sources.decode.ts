@@ -16,11 +16,11 @@ const SNIPPET_CHARS_MAX = 2048;
 const BEFORE_CHARS_MAX = 512;
 
 /** The unit that an offset counts. */
-export type OffsetUnit = 'units' | CountedUnit;
+type OffsetUnit = 'units' | CountedUnit;
 type CountedUnit = 'points' | 'bytes';
 
 /** Line and column, both from 1; the column in UTF-16 code units. */
-export interface Position {
+interface Position {
   readonly line: number;
   readonly column: number;
 }

@@ -41,7 +41,7 @@ import type { SeverityVerdict } from '../../common/severity.rules.ts';
 import { withoutCredentials } from '../../common/web.rules.ts';
 
 /** The facts about the result that are known already. */
-export interface ReadResult {
+interface ReadResult {
   readonly rule: RuleFacts;
   readonly subject: Subject;
   readonly verdict: SeverityVerdict;

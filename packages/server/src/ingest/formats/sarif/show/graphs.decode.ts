@@ -20,7 +20,7 @@ import { type Graph, graphOf, type Node, type RunGraphs } from '../read/run-grap
  */
 const TRAVERSALS_MAX = 50;
 
-export interface ReadGraphs {
+interface ReadGraphs {
   readonly graphs: DetailGraph[];
   readonly traversals: DetailTraversal[];
 }
