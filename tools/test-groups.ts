@@ -36,6 +36,9 @@ const LONG = [
   '/console/console.test.ts',
 ];
 
+/** Folders whose files share a server by a hook of a common module, which belongs to one file. */
+const APART = ['packages/runner/test/'];
+
 /** Test files that run one after the other in one process. */
 export interface Group {
   readonly name: string;
@@ -50,8 +53,11 @@ export function groupsOf(files: readonly string[]): Group[] {
     return at < 0 ? LONG.length : at;
   };
   const sorted = files.toSorted().toSorted((one, other) => rankOf(one) - rankOf(other));
-  const alone = sorted.filter((file) => rankOf(file) < LONG.length);
-  const folders = Map.groupBy(sorted.slice(alone.length), (file) => path.dirname(file));
+  const isApart = (file: string): boolean =>
+    APART.some((part) => file.split(path.sep).join('/').includes(part));
+  const alone = sorted.filter((file) => rankOf(file) < LONG.length || isApart(file));
+  const others = sorted.filter((file) => !alone.includes(file));
+  const folders = Map.groupBy(others, (file) => path.dirname(file));
   const groups: Group[] = alone.map((file) => ({ name: file, files: [file] }));
   for (const [folder, inFolder] of folders) {
     const count = Math.ceil(inFolder.length / FILES_MAX);
