@@ -3,7 +3,6 @@
 // where JSON.parse refuses, at the place where the text stops being JSON.
 
 import assert from 'node:assert/strict';
-import { ITEM_PLACES } from '../../src/ingest/formats/formats.ts';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { limits } from '@muster/contract';
@@ -13,7 +12,7 @@ import {
   DocumentScanner,
   TooManyItems,
 } from '../../src/ingest/document/scan.decode.ts';
-import { assertScannedAlike, cut, itemsOf, takenByScanner } from '../generate/scanning.ts';
+import { assertScannedAlike, cut, itemsOf, PLACES, takenByScanner } from '../generate/scanning.ts';
 
 const RUNS = 800;
 
@@ -207,7 +206,7 @@ test('entries of all lists together are as many as one upload may have', () => {
   const half = limits.uploadItemsMax / 2;
   const of = (count: number): string => Array.from({ length: count }, () => '1').join();
   const scanned = (last: number): void =>
-    new DocumentScanner(ITEM_PLACES).push(
+    new DocumentScanner(PLACES).push(
       Buffer.from(`{"assets":[${of(half)}],"endpoints":[${of(last)}]}`),
     );
   scanned(half);
@@ -215,7 +214,7 @@ test('entries of all lists together are as many as one upload may have', () => {
 });
 
 test('an envelope over the bound is refused for its size before it is held', () => {
-  const scanner = new DocumentScanner(ITEM_PLACES);
+  const scanner = new DocumentScanner(PLACES);
   const piece = Buffer.alloc(1024 * 1024, ' ');
   const push = (): void => {
     scanner.push(Buffer.from('{"x":['));
